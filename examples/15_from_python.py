@@ -27,11 +27,11 @@ by_hand = -(500 * np.log(2 * np.pi) + log_det.value + values[known] @ x) / 2
 print(f"log-likelihood {by_hand:.6f} +- {log_det.error / 2:.1e}, backward error {factor.last_solve.backward_error:.1e}")
 
 # The same by the module that never has the whole matrix, a fit, and predictions.
-likelihood = geostat.loglikelihood(places[known], values[known], truth)
+likelihood = geostat.loglikelihood(places[known], values[known], truth, mean="none")
 if geostat.can_fit():
     found = geostat.fit(places[known], values[known], fixed=["nu"])
     print(f"{found.covariance}: log-likelihood {found.likelihood.log_likelihood:.6f}, {found.report.reason}")
-there = geostat.predict(places[known], values[known], places[held_back], truth)
+there = geostat.predict(places[known], values[known], places[held_back], truth, mean="none")
 misfit = np.mean((there.mean - values[held_back]) ** 2 / (there.variance + truth.nugget))
 print(f"mean squared error over predicted variance: {misfit:.2f}")
 

@@ -7,6 +7,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
+#include <geostat/detail/Strata_KeptTiles.hpp>
 #include <geostat/detail/Strata_WholeFactor.hpp>
 
 #include <algorithm>
@@ -129,10 +130,29 @@ void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& 
   describe();
 }
 
+// Closed forms in the plane are evaluated in vectors, as fast as they are copied.
+template <class Exec>
+bool CovarianceFactor<Exec>::has_room_for_a_copy(Exec const& exec) const {
+  if (!strata::runs_on_host<Exec> || !options_.keep_matrix) return false;
+  if (detail::has_closed_form(covariance_.nu) && locations_.metric == Metric::Euclidean)
+    return false;
+  std::size_t const bytes = bytes_needed(order(), options_);
+  return bytes <= options_.max_bytes / 3 && bytes <= ooc::free_bytes(exec) / 3;
+}
+
 template <class Exec>
 void CovarianceFactor<Exec>::refactor_tiles(Exec const& exec, MaternCovariance const& covariance) {
-  auto const tiles = together(comm(), [&] { return matern_tiles(exec, covariance, locations_); });
+  auto tiles = together(comm(), [&] { return matern_tiles(exec, covariance, locations_); });
   covariance_ = covariance;
+  if (!options_.keep_matrix) kept_.reset();
+  if (!kept_ && has_room_for_a_copy(exec)) kept_ = std::make_shared<detail::KeptTiles<Exec>>();
+  if (kept_) {
+    kept_->begin(std::move(tiles));
+    tiles = [kept = kept_](Exec const& instance, std::int64_t row, std::int64_t col,
+                           ooc::TileView<Exec> const& tile) {
+      kept->fill(instance, row, col, tile);
+    };
+  }
   std::int64_t const n = order(), tile = chosen_tile_size<Exec>(n, team_.devices(), options_);
   auto const filled = matrix_options<Exec>(team_.devices(), options_);
   auto matrix = [&] {

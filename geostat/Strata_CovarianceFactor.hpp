@@ -32,7 +32,9 @@ namespace strata::geostat {
 namespace detail {
 template <class ExecutionSpace>
 class WholeFactor;
-}
+template <class ExecutionSpace>
+class KeptTiles;
+}  // namespace detail
 
 /// What a log-determinant is taken from where tiles are in low precision.
 enum class LogDet : std::uint8_t {
@@ -66,6 +68,9 @@ struct CovarianceFactorOptions {
   std::shared_ptr<Communicator const> comm;
   ooc::RankGrid grid{0, 0};  ///< of them, as in `TileMatrixOptions`; 0 x 0: chosen
   Transport transport = Transport::Automatic;  ///< between them, as of `ooc::CholeskyOptions`
+  /// On hosts, tiles whose entries take longer to evaluate than to copy are kept for the residuals of solves, if there is
+  /// twice the memory for them; else they are evaluated anew.
+  bool keep_matrix = true;
 };
 
 /// What it took.
@@ -87,7 +92,7 @@ struct CovarianceFactorReport {
 ///
 /// In tiles the matrix may be larger than the devices; whole it is as fast as one is. M is S but for the rounding
 /// of its tiles; solves are refined to fp64 accuracy with S, whose entries are evaluated anew for
-/// that. Not to be used by two threads at once.
+/// that, or copied where they were kept. Not to be used by two threads at once.
 template <class ExecutionSpace>
 class CovarianceFactor {
  public:
@@ -100,7 +105,8 @@ class CovarianceFactor {
   /// Fill the covariance matrix of observations at `locations`, and factor it.
   ///
   /// Sync     runs on `exec` and the devices, and returns when all is done.
-  /// Memory   in tiles `bytes_needed` on the host or on the devices, and the devices' budgets; whole 8 n^2 bytes and at most
+  /// Memory   in tiles `bytes_needed` on the host or on the devices, and the devices' budgets, and for a matrix that is kept
+  ///          as much again; whole 8 n^2 bytes and at most
   ///          64 MiB, or a few columns, on the device. A whole one is used on the instance that made it, by calls that fence
   ///          the one they get.
   /// Throws   what `check_covariance`, `TileMatrix::generate` and `cholesky` throw.
@@ -137,6 +143,8 @@ class CovarianceFactor {
   /// Whether there is a factor, else the leading minor that is not positive. Without one the calls
   /// below throw ValueError.
   Info info() const;
+  /// Keep tiles for residuals from the next `refactor` on, as `CovarianceFactorOptions::keep_matrix`, or no longer.
+  void keep_matrix(bool keep) { options_.keep_matrix = keep; }
   /// Whether it is whole, else in tiles.
   bool is_whole() const { return whole_ != nullptr; }
   /// The factor in tiles, which lives until the next `refactor`.
@@ -171,6 +179,7 @@ class CovarianceFactor {
  private:
   using WholeFactor = detail::WholeFactor<ExecutionSpace>;
   void refactor_tiles(ExecutionSpace const& exec, MaternCovariance const& covariance);
+  bool has_room_for_a_copy(ExecutionSpace const& exec) const;
   void describe();
   WholeFactor& whole() const;                       // refuses where an exception left none
   void require_factor(char const* function) const;  // of a whole one
@@ -182,6 +191,7 @@ class CovarianceFactor {
   CovarianceFactorOptions options_;
   CovarianceFactorReport report_;
   double first_fill_seconds_ = 0;
+  std::shared_ptr<detail::KeptTiles<ExecutionSpace>> kept_;
   std::optional<ooc::TileFactor<ExecutionSpace>> factor_;
   std::unique_ptr<WholeFactor> whole_;
 };

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,15 +17,17 @@
 
 namespace strata::geostat {
 
-/// The derivative-free method that searches; both are NLopt's.
+/// The method that searches.
 enum class Search : std::uint8_t {
-  Bobyqa,  ///< quadratic models in a trust region, few evaluations; for one parameter Nelder-Mead
-  NelderMead,  ///< a simplex; asks less of the function
+  Scoring,  ///< a trust region by the exact gradient and the average information; few evaluations
+  Bobyqa,  ///< NLopt's quadratic models in a trust region, without derivatives; for one variable Nelder-Mead
+  NelderMead,  ///< NLopt's simplex; asks less of the function
 };
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Search) {
-  return enum_names<Search>("search",
-                            {{Search::Bobyqa, "bobyqa"}, {Search::NelderMead, "nelder-mead"}});
+  return enum_names<Search>("search", {{Search::Scoring, "scoring"},
+                                       {Search::Bobyqa, "bobyqa"},
+                                       {Search::NelderMead, "nelder-mead"}});
 }
 using strata::name_of;
 
@@ -38,12 +41,12 @@ struct FitStep {
 
 /// Where to search and when to stop.
 struct FitOptions {
-  MaternCovariance start, lower, upper;  ///< all positive, but for a nugget that is fixed
+  MaternCovariance start, lower, upper;  ///< all positive, but for the nugget
   std::array<bool, 4> fixed{};           ///< these stay as in `start`
   Mean mean = Mean::Constant;            ///< what is known of it
-  Search search = Search::Bobyqa;        ///< the method
+  Search search = Search::Scoring;       ///< the method
   double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
-  double first_step = 0.5;  ///< of each parameter's logarithm; > 0
+  double first_step = 0.5;  ///< of a logarithm; the first trust region is twice that; > 0
   std::int64_t max_evaluations = 500;  ///< of the likelihood, at most
   CovarianceFactorOptions factor;      ///< how covariance matrices are factored
   /// Where tiles are below fp64: once their noise ends the search, go on in fp64 from there.
@@ -65,10 +68,15 @@ struct Fit {
   std::int64_t evaluations_in_fp64 = 0;     ///< of them after those with tiles below fp64
   std::optional<FitStep> in_low_precision;  ///< the best of these, where fp64 followed
   std::int64_t not_positive_definite = 0;   ///< evaluations at parameters without a factor
-  std::int64_t not_known = 0;      ///< evaluations whose log-determinant has an infinite error
-  std::array<bool, 4> at_bound{};  ///< parameters within the tolerance of one of their bounds
-  double evaluation_seconds = 0;   ///< the median evaluation
-  double seconds = 0;              ///< of all
+  std::int64_t not_known = 0;  ///< evaluations whose log-determinant has an infinite error
+  /// Parameters on one of their bounds; with a search without derivatives, within the tolerance of it.
+  std::array<bool, 4> at_bound{};
+  /// A nugget that is 0, its boundary, is below this at 95 %; NaN: it is not 0, or that is not known.
+  double nugget_below = std::numeric_limits<double>::quiet_NaN();
+  /// The nugget's share of the sill, where the search kept it as there is no factor with less; else 0.
+  double kept_share = 0;
+  double evaluation_seconds = 0;  ///< the median evaluation
+  double seconds = 0;             ///< of all
 };
 
 /// The same with the factor of the covariance matrix there, by which `predict` and `divergence` go on.
@@ -81,39 +89,45 @@ struct FactoredFit : Fit {
 ///
 /// Result   `mean` as given, and with s^2 the sample variance and m^2 = s^2, or without a mean the mean square of
 ///          the values: start: sigma2 = 0.9 m^2, the nugget 0.1 s^2, a tenth of the extent as range, nu = 1/2.
-///          Bounds: sigma2 and nugget 1e-6 s^2 to 100 m^2, the range 1e-4 to 10 times the extent, nu from 0.1 to
-///          3, or to 1/2 on the sphere, where Matern covariances are positive definite no further.
+///          Bounds: sigma2 1e-14 s^2 to 100 m^2, the nugget 0, or 1e-6 s^2 where places repeat, to 100 m^2, nu from 0.1 to
+///          3, or to 1/2 on the sphere, where Matern covariances are positive definite no further. The range from a tenth
+///          of the 5 % quantile of the distances to nearest neighbours, a hundredth of the extent at most, to ten times the
+///          extent, which is that of 95 % of the coordinates: one place that is far from the others moves neither.
 /// Throws   ValueError if there are fewer than 2 values, all are the same, or a bound leaves the range of fp64.
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
                                Mean mean = Mean::Constant);
 
-/// Whether this build has the optimiser (NLopt).
-bool can_fit();
+/// Whether this build can search so: all can by Search::Scoring, the others are NLopt's.
+bool can_fit(Search search = Search::Scoring);
 
 /// Fit a Matern covariance by maximum likelihood.
 ///
-/// The search is over the logarithms of the parameters that are not fixed. Where the covariance matrix is not
-/// positive definite, or nothing can be said of its log-determinant, the likelihood counts as less than any seen.
+/// Searched are the nugget's share of the sill sigma2 + nugget, from 0 on, and the logarithms of range and nu, as far as
+/// they are free; the best sill follows. With sigma2 or a nugget fixed the other one is searched. Where the covariance matrix
+/// is not positive definite, or nothing can be said of its log-determinant, the likelihood counts as less than any seen.
 ///
-/// The search ends at its tolerance, or where it can see no more: where as many evaluations in a row as a
-/// quadratic model has points, 2 d + 1 for d parameters, differ among themselves by no more than the error that they
-/// state, and twice as many brought no more than that. It then begins anew at the best, until that brings no more.
-/// With tiles below fp64 it goes on in fp64 from there, in a tenth of the first step, or, if the error is below
+/// By Search::Scoring it ends where no step would gain more than 100 tolerance^2 of the log-likelihood, or a tenth of its
+/// error. A nugget of 0 is a point like others. Where hardly any nugget leaves no factor in fp64, `kept_share` says
+/// which was the least.
+///
+/// The other searches end at their tolerance, or where they can see no more: where as many evaluations in a row as a
+/// quadratic model has points, 2 d + 1 for d variables, differ among themselves by no more than the error that they
+/// state, and twice as many brought no more than that. They begin anew at the best, until that brings no more.
+///
+/// With tiles below fp64 a search goes on in fp64 from there, in a tenth of the first step, or, if the error is below
 /// 1e-3, evaluates the likelihood there once in fp64. Without the memory for that the result says so.
 ///
-/// The largest of many estimates owes some of its height to the error of the probes that they share. So the search
-/// has probes of its own, and the likelihood of the best is estimated once more with those of `log_likelihood`.
-///
-/// One team makes all factors. The best one is kept beside the next, where `options.factor.max_bytes` holds both and
-/// the tiles of as many workers on the host, as long as there is memory for both; else it is made once more at the end.
+/// No evaluation asks for the covariance matrix twice: the solves are refined with it at the end only, where a factor is made
+/// of the best, and the likelihood stated with probes that the search has not seen. One team makes all factors.
 ///
 /// Shape    as for `log_likelihood`.
 /// Result   the best that was found, and its factor; with its `info` if the matrix was nowhere positive definite.
 /// Sync     fences `exec`.
-/// Memory   as for CovarianceFactor, on the host twice that where max_bytes is at least four times as much.
-/// Throws   ValueError naming the parameter whose start is not inside its bounds or not positive;
-///          Error if the build has no optimiser; what `log_likelihood` and `on_step` throw.
-/// Source   BOBYQA: Powell, report DAMTP 2009/NA06; Nelder and Mead, Computer Journal 7 (1965), with the bounds of
+/// Memory   as for CovarianceFactor, and by Search::Scoring 2048 n numbers.
+/// Throws   ValueError naming the parameter whose start is not inside its bounds or out of range, or two locations that
+///          coincide where the nugget may be 0; Error if the build lacks the optimiser; what `log_likelihood` and
+///          `on_step` throw.
+/// Source   the average information: Gilmour, Thompson and Cullis, Biometrics 51 (1995), doi:10.2307/2533274; BOBYQA: Powell, report DAMTP 2009/NA06; Nelder and Mead, Computer Journal 7 (1965), with the bounds of
 ///          Richardson and Kuester, Commun. ACM 16 (1973); both by Johnson, The NLopt package.
 template <class ExecutionSpace>
 [[nodiscard]] FactoredFit<ExecutionSpace> fit(ExecutionSpace const& exec,
@@ -127,6 +141,10 @@ template <class ExecutionSpace>
                                               Locations const& locations,
                                               std::span<double const> values,
                                               FitOptions const& options);
+
+/// Why a parameter of a fit has no standard error by `standard_errors`: it was fixed, it is on its bound, or sigma2 is 0 there,
+/// so that range and nu mean nothing. Empty: it may have one.
+std::array<std::string, 4> why_no_error(Fit const& found, std::array<bool, 4> const& fixed);
 
 namespace detail {
 

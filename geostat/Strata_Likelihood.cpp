@@ -63,9 +63,27 @@ void check_values(std::int64_t n, std::span<double const> values) {
                    values[i], ", must be finite");
 }
 
+namespace {
+
+template <class Exec, class Block>
+dense::SolveReport solve_by(Solves how, Exec const& exec, CovarianceFactor<Exec>& factor,
+                            Block const& B, Block const& X) {
+  if (how == Solves::Refined || factor.map().is_mixed()) return factor.solve(exec, B, X);
+  Kokkos::deep_copy(exec, X, B);
+  factor.half_solve(exec, Op::NoTrans, X);
+  factor.half_solve(exec, Op::Trans, X);
+  dense::SolveReport report;
+  report.converged = true;
+  report.backward_error = 0x1p-52;
+  report.iterations = 1;
+  return report;
+}
+
+}  // namespace
+
 template <class Exec>
 Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
-                      std::span<double const> values, Mean mean) {
+                      std::span<double const> values, Mean mean, Solves solves) {
   using Block = typename Weights<Exec>::Block;
   std::int64_t const n = factor.order();
   together(factor.comm(), [&] { check_values(n, values); });
@@ -82,7 +100,7 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
                  allocate_zeros<Block>(exec, "strata::geostat::weights::device_X", n, columns);
   Kokkos::deep_copy(exec, device_B, B);
   Weights<Exec> result;
-  result.solve = factor.solve(exec, device_B, device_X);
+  result.solve = solve_by(solves, exec, factor, device_B, device_X);
   Kokkos::deep_copy(exec, X, device_X);
   exec.fence("strata::geostat::weights::solved");
   // What a number of a column's residual may be, by the backward error and by rounding.
@@ -115,20 +133,11 @@ Weights<Exec> weights(Exec const& exec, CovarianceFactor<Exec>& factor,
   return result;
 }
 
-}  // namespace detail
-
 template <class Exec>
 Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
-                          std::span<double const> values, Mean mean,
+                          Weights<Exec> const& weights,
                           dense::LogDeterminantOptions const& probes) {
-  Region const region(exec, "strata::geostat::log_likelihood");
-  Stopwatch const watch;
-  std::int64_t const n = factor.order();
-  together(factor.comm(), [&] { detail::check_values(n, values); });
-  Likelihood result{.n = n, .factor = factor.report()};
-  if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
-  auto const weights = detail::weights(exec, factor, values, mean);
-  result.factor = factor.report();
+  Likelihood result{.n = factor.order(), .factor = factor.report()};
   if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
   auto const log_det = factor.log_determinant(exec, probes);
   result.log_det = log_det.value;
@@ -139,8 +148,23 @@ Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
   result.backward_error = weights.solve.backward_error;
   result.solve_converged = weights.solve.converged;
   result.solve_iterations = weights.solve.iterations;
-  result.log_likelihood = -0.5 * (static_cast<double>(n) * std::log(2 * std::numbers::pi) +
+  result.log_likelihood = -0.5 * (static_cast<double>(result.n) * std::log(2 * std::numbers::pi) +
                                   result.log_det + result.quadratic_form);
+  return result;
+}
+
+}  // namespace detail
+
+template <class Exec>
+Likelihood log_likelihood(Exec const& exec, CovarianceFactor<Exec>& factor,
+                          std::span<double const> values, Mean mean,
+                          dense::LogDeterminantOptions const& probes) {
+  Region const region(exec, "strata::geostat::log_likelihood");
+  Stopwatch const watch;
+  together(factor.comm(), [&] { detail::check_values(factor.order(), values); });
+  detail::Weights<Exec> weights;
+  if (factor.info().ok()) weights = detail::weights(exec, factor, values, mean);
+  Likelihood result = detail::log_likelihood(exec, factor, weights, probes);
   result.seconds = watch.seconds();
   return result;
 }
@@ -158,8 +182,11 @@ Likelihood log_likelihood(Exec const& exec, MaternCovariance const& covariance,
 }
 
 #define STRATA_INSTANTIATE(Exec)                                                                   \
-  template detail::Weights<Exec> detail::weights<Exec>(Exec const&, CovarianceFactor<Exec>&,       \
-                                                       std::span<double const>, Mean);             \
+  template detail::Weights<Exec> detail::weights<Exec>(                                            \
+      Exec const&, CovarianceFactor<Exec>&, std::span<double const>, Mean, detail::Solves);        \
+  template Likelihood detail::log_likelihood<Exec>(Exec const&, CovarianceFactor<Exec>&,           \
+                                                   detail::Weights<Exec> const&,                   \
+                                                   dense::LogDeterminantOptions const&);           \
   template Likelihood log_likelihood<Exec>(Exec const&, CovarianceFactor<Exec>&,                   \
                                            std::span<double const>, Mean,                          \
                                            dense::LogDeterminantOptions const&);                   \

@@ -67,14 +67,14 @@ template <class ExecutionSpace>
 [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,
                                         MaternCovariance const& covariance,
                                         Locations const& locations, std::span<double const> values,
-                                        Mean mean = Mean::None,
+                                        Mean mean = Mean::Constant,
                                         CovarianceFactorOptions const& options = {});
 
 /// The same with a factor that is there, and these probes where its tiles are below fp64.
 template <class ExecutionSpace>
 [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,
                                         CovarianceFactor<ExecutionSpace>& factor,
-                                        std::span<double const> values, Mean mean = Mean::None,
+                                        std::span<double const> values, Mean mean = Mean::Constant,
                                         dense::LogDeterminantOptions const& probes = {});
 
 namespace detail {
@@ -94,10 +94,24 @@ struct Weights {
   dense::SolveReport solve;
 };
 
+/// How S^-1 is applied.
+enum class Solves : std::uint8_t {
+  Refined,  ///< with residuals, which ask for S again
+  /// By a factor in fp64 alone, whose backward error is taken for 2^-52; refined where tiles are below fp64.
+  Direct,
+};
+
 template <class ExecutionSpace>
 Weights<ExecutionSpace> weights(ExecutionSpace const& exec,
                                 CovarianceFactor<ExecutionSpace>& factor,
-                                std::span<double const> values, Mean mean);
+                                std::span<double const> values, Mean mean,
+                                Solves solves = Solves::Refined);
+
+/// The log-likelihood by weights that are there, of a factor that has not climbed since.
+template <class ExecutionSpace>
+Likelihood log_likelihood(ExecutionSpace const& exec, CovarianceFactor<ExecutionSpace>& factor,
+                          Weights<ExecutionSpace> const& weights,
+                          dense::LogDeterminantOptions const& probes);
 
 }  // namespace detail
 

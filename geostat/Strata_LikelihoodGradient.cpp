@@ -3,26 +3,46 @@
 #include <geostat/Strata_LikelihoodGradient.hpp>
 
 #include <comm/Strata_Together.hpp>
+#include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Stopwatch.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace strata::geostat {
 
 namespace {
 
-// sums(j, :) = sum_i (w w' - X)_ij S_k,ij for the columns X of S^-1 from number `first` on. Of two entries that lie
+// What entries of S_k are multiplied with, and where they are kept, if anywhere.
+template <class Block>
+struct Contraction {
+  Block X;  // columns of S^-1
+  Block w;
+  double sill;
+  Block sums;
+  std::array<Block, 3> kept;  // columns of S_sigma2, S_range and S_nu
+};
+
+// sums(j, :) = sum_i (w w' / sill - X)_ij S_k,ij for the columns X of S^-1 from number `first` on. Of two entries that lie
 // opposite in the whole matrix one is evaluated: rows above the block are not, those below it count twice.
 template <class Exec, class Block>
 void contract(Exec const& exec,
               detail::CovarianceGradient<typename Exec::memory_space> const& gradient,
-              std::int64_t first, Block const& X, Block const& w, Block const& sums) {
+              std::int64_t first, Contraction<Block> const& with) {
+  Block const X = with.X, w = with.w, sums = with.sums, by_sigma2 = with.kept[0],
+              by_range = with.kept[1], by_nu = with.kept[2];
+  double const sill = with.sill;
+  bool const keeps_sigma2 = by_sigma2.extent(1) > 0, keeps_range = by_range.extent(1) > 0,
+             keeps_nu = by_nu.extent(1) > 0;
   auto const n = static_cast<std::int64_t>(X.extent(0)),
              last = first + static_cast<std::int64_t>(X.extent(1));
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -35,9 +55,12 @@ void contract(Exec const& exec,
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, first, n),
             [&](std::int64_t i, detail::FourSums& sum) {
-              double const weight = (i < last ? 1 : 2) * (w(i, 0) * w(column, 0) - X(i, j));
+              double const weight = (i < last ? 1 : 2) * (w(i, 0) * w(column, 0) / sill - X(i, j));
               auto const entry = gradient(i, column);
               for (int k = 0; k < 4; ++k) sum.of[k] += weight * entry.of[k];
+              if (keeps_sigma2) by_sigma2(i, j) = entry.of[0];
+              if (keeps_range) by_range(i, j) = entry.of[1];
+              if (keeps_nu) by_nu(i, j) = entry.of[2];
             },
             Kokkos::Sum<detail::FourSums>(total));
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
@@ -67,53 +90,161 @@ LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t
 
 }  // namespace
 
+namespace detail {
+
+namespace {
+
+// Products of S_k, whose columns on and below the diagonal come block by block, with w, and what they come to.
 template <class Exec>
-LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Exec>& factor,
-                                           std::span<double const> values, Mean mean,
-                                           std::array<bool, 4> const& wanted,
-                                           std::function<void(double)> const& on_progress) {
+class Information {
+ public:
   using Block = typename CovarianceFactor<Exec>::Block;
-  Region const region(exec, "strata::geostat::log_likelihood_gradient");
+
+  Information(Exec const& exec, CovarianceFactor<Exec>& factor, Weights<Exec> const& weights,
+              std::array<bool, 4> const& wanted, std::int64_t width)
+      : exec_(exec), factor_(factor), weights_(weights), wanted_(wanted), blas_(exec) {
+    std::int64_t const n = factor.order();
+    products_ =
+        allocate_zeros<Block>(exec, "strata::geostat::log_likelihood_gradient::products", n, 4);
+    for (std::size_t k = 0; k < 3; ++k)
+      if (wanted[k])
+        columns_[k] =
+            allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::columns", n, width);
+  }
+
+  // Where a block's columns are to be kept.
+  std::array<Block, 3> columns(std::int64_t count) const {
+    std::array<Block, 3> result;
+    for (std::size_t k = 0; k < 3; ++k)
+      if (wanted_[k])
+        result[k] = Kokkos::subview(columns_[k], Kokkos::ALL, std::pair(std::int64_t{0}, count));
+    return result;
+  }
+
+  // products += S_k w by the columns from number `first` on, and by the rows that lie opposite.
+  void add(std::int64_t first, std::int64_t count) {
+    std::int64_t const n = factor_.order(), rows = n - first, below = rows - count;
+    auto const w = matrix_ref(weights_.values), y = matrix_ref(products_);
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (!wanted_[k]) continue;
+      auto const A = matrix_ref(columns_[k]);
+      auto const column = static_cast<std::int64_t>(k);
+      blas_.gemm(Op::NoTrans, Op::NoTrans, 1, A.block(first, 0, rows, count),
+                 w.block(first, 0, count, 1), 1, y.block(first, column, rows, 1));
+      if (below > 0)
+        blas_.gemm(Op::Trans, Op::NoTrans, 1, A.block(first + count, 0, below, count),
+                   w.block(first + count, 0, below, 1), 1, y.block(first, column, count, 1));
+    }
+  }
+
+  std::array<Parameters, 4> finish(double sill, ManySolves& solves) {
+    std::int64_t const n = factor_.order();
+    if (wanted_[3])
+      Kokkos::deep_copy(exec_, Kokkos::subview(products_, Kokkos::ALL, std::pair(3, 4)),
+                        weights_.values);
+    auto const Q = allocate_host_matrix("strata::geostat::log_likelihood_gradient::Q", n, 4),
+               X = allocate_host_matrix("strata::geostat::log_likelihood_gradient::PQ", n, 4);
+    Kokkos::deep_copy(exec_, Q, products_);
+    solve_in_place(exec_, factor_, products_, solves);
+    Kokkos::deep_copy(exec_, X, products_);
+    exec_.fence("strata::geostat::log_likelihood_gradient::solved");
+    Parameters ones{};  // 1' S^-1 Q
+    std::array<Parameters, 4> result{};
+    for (std::size_t j = 0; j < 4; ++j)
+      for (std::int64_t i = 0; i < n; ++i) ones[j] += X(i, j);
+    for (std::size_t j = 0; j < 4; ++j)
+      for (std::size_t k = 0; k <= j; ++k) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < n; ++i) sum += Q(i, j) * X(i, k);
+        if (weights_.ones_form > 0) sum -= ones[j] * ones[k] / weights_.ones_form;
+        result[j][k] = result[k][j] = sum / (2 * sill);
+      }
+    return result;
+  }
+
+ private:
+  Exec const& exec_;
+  CovarianceFactor<Exec>& factor_;
+  Weights<Exec> const& weights_;
+  std::array<bool, 4> wanted_;
+  LeafBlas<Exec> blas_;
+  Block products_;
+  std::array<Block, 3> columns_;
+};
+
+}  // namespace
+
+template <class Exec>
+LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& factor,
+                                  Weights<Exec> const& weights, double sill,
+                                  std::array<bool, 4> const& wanted, bool with_information,
+                                  std::function<void(double)> const& on_progress) {
+  using Block = typename CovarianceFactor<Exec>::Block;
   Stopwatch const watch;
-  together(factor.comm(), [&] { detail::check_values(factor.order(), values); });
-  LikelihoodGradient result;
-  if (!factor.info().ok()) return not_positive_definite(result, factor.info().order());
-  auto const weights = detail::weights(exec, factor, values, mean);
-  detail::ManySolves solves{weights.solve.backward_error, weights.solve.converged};
-  detail::CovarianceGradient<typename Exec::memory_space> const gradient(
-      exec, factor.covariance(), factor.locations(), wanted[2]);
+  LikelihoodDerivatives result;
+  auto& gradient = result.gradient;
+  ManySolves solves{weights.solve.backward_error, weights.solve.converged};
+  CovarianceGradient<typename Exec::memory_space> const entries(exec, factor.covariance(),
+                                                                factor.locations(), wanted[2]);
   std::int64_t const n = factor.order(), width = columns_at_a_time(factor);
   auto const X = allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::X", n, width),
              sums =
                  allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::sums", width, 4);
   HostMatrix const host =
       allocate_host_matrix("strata::geostat::log_likelihood_gradient::host", width, 4);
+  std::optional<Information<Exec>> information;
+  if (with_information) information.emplace(exec, factor, weights, wanted, width);
   for (std::int64_t first = 0; first < n && factor.info().ok(); first += width) {
     std::int64_t const columns = std::min(width, n - first);
     Block const X_now = Kokkos::subview(X, Kokkos::ALL, std::pair(std::int64_t{0}, columns));
-    detail::fill_unit_vectors(exec, first, X_now);
-    detail::solve_in_place(exec, factor, X_now, solves, first);
-    contract(exec, gradient, first, X_now, weights.values, sums);
+    fill_unit_vectors(exec, first, X_now);
+    solve_in_place(exec, factor, X_now, solves, first);
+    Contraction<Block> with{X_now, weights.values, sill, sums, {}};
+    if (information) with.kept = information->columns(columns);
+    contract(exec, entries, first, with);
+    if (information) information->add(first, columns);
     Kokkos::deep_copy(exec, host, sums);
     exec.fence("strata::geostat::log_likelihood_gradient::block");
     for (std::int64_t j = 0; j < columns; ++j)
-      for (std::size_t k = 0; k < 4; ++k) result.by[k] += host(j, k) / 2;
+      for (std::size_t k = 0; k < 4; ++k) gradient.by[k] += host(j, k) / 2;
     tell_together(factor.comm(), on_progress,
                   static_cast<double>(first + columns) / static_cast<double>(n));
   }
-  result.backward_error = solves.backward_error;
-  result.solve_converged = solves.converged;
+  if (information && factor.info().ok()) result.information = information->finish(sill, solves);
+  gradient.backward_error = solves.backward_error;
+  gradient.solve_converged = solves.converged;
   for (std::size_t k = 0; k < 4; ++k)
-    if (!wanted[k]) result.by[k] = std::numeric_limits<double>::quiet_NaN();
-  if (!factor.info().ok()) result = not_positive_definite(result, factor.info().order());
+    if (!wanted[k]) gradient.by[k] = std::numeric_limits<double>::quiet_NaN();
+  if (!factor.info().ok()) gradient = not_positive_definite(gradient, factor.info().order());
+  gradient.seconds = watch.seconds();
+  return result;
+}
+
+}  // namespace detail
+
+template <class Exec>
+LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Exec>& factor,
+                                           std::span<double const> values, Mean mean,
+                                           std::array<bool, 4> const& wanted,
+                                           std::function<void(double)> const& on_progress) {
+  Region const region(exec, "strata::geostat::log_likelihood_gradient");
+  Stopwatch const watch;
+  together(factor.comm(), [&] { detail::check_values(factor.order(), values); });
+  if (!factor.info().ok()) return not_positive_definite({}, factor.info().order());
+  auto const weights = detail::weights(exec, factor, values, mean);
+  if (!factor.info().ok()) return not_positive_definite({}, factor.info().order());
+  auto result = detail::derivatives(exec, factor, weights, 1, wanted, false, on_progress).gradient;
   result.seconds = watch.seconds();
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                           \
-  template LikelihoodGradient log_likelihood_gradient<Exec>(               \
-      Exec const&, CovarianceFactor<Exec>&, std::span<double const>, Mean, \
-      std::array<bool, 4> const&, std::function<void(double)> const&);
+#define STRATA_INSTANTIATE(Exec)                                                  \
+  template LikelihoodGradient log_likelihood_gradient<Exec>(                      \
+      Exec const&, CovarianceFactor<Exec>&, std::span<double const>, Mean,        \
+      std::array<bool, 4> const&, std::function<void(double)> const&);            \
+  template detail::LikelihoodDerivatives detail::derivatives<Exec>(               \
+      Exec const&, CovarianceFactor<Exec>&, detail::Weights<Exec> const&, double, \
+      std::array<bool, 4> const&, bool, std::function<void(double)> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

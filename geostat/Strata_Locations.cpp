@@ -10,6 +10,7 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace strata::geostat {
@@ -145,10 +146,117 @@ void check_locations(Locations const& locations) {
                    ", must lie in [-90, 90]");
 }
 
-void check_distinct(Locations const& locations) {
+namespace {
+
+// With their positions, in an order that brings equal ones together.
+std::vector<std::pair<std::pair<double, double>, std::int64_t>> sorted_points(
+    Locations const& locations) {
   std::vector<std::pair<std::pair<double, double>, std::int64_t>> points(locations.x.size());
   for (std::int64_t i = 0; i < locations.size(); ++i) points[i] = {point(locations, i), i};
   std::sort(points.begin(), points.end());
+  return points;
+}
+
+// In the plane, or on the sphere of radius 1.
+std::array<double, 3> in_space(Locations const& locations, std::int64_t i) {
+  double const x = locations.x[i], y = locations.y[i];
+  if (locations.metric == Metric::Euclidean) return {x, y, 0};
+  double const lon = detail::radians_per_degree * x, lat = detail::radians_per_degree * y;
+  return {std::cos(lat) * std::cos(lon), std::cos(lat) * std::sin(lon), std::sin(lat)};
+}
+
+double squared_distance(std::array<double, 3> const& a, std::array<double, 3> const& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < 3; ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
+  return sum;
+}
+
+}  // namespace
+
+Copies find_copies(Locations const& locations, std::span<double const> values) {
+  STRATA_REQUIRE(ShapeError, values.size() == locations.x.size(), "find_copies: ", values.size(),
+                 " values at ", locations.size(), " locations");
+  auto const points = sorted_points(locations);
+  Copies result;
+  for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
+    while (end < points.size() && points[end].first == points[begin].first) ++end;
+    if (end - begin < 2) continue;
+    ++result.places;
+    result.observations += static_cast<std::int64_t>(end - begin) - 1;
+    std::vector<std::pair<double, std::int64_t>> here;
+    for (std::size_t k = begin; k < end; ++k)
+      here.emplace_back(values[points[k].second], points[k].second);
+    std::sort(here.begin(), here.end());
+    for (std::size_t k = 1; k < here.size(); ++k) {
+      bool const is_same = here[k].first == here[k - 1].first;
+      auto const [a, b] = std::minmax({number_of(locations.numbers, here[k - 1].second) - 1,
+                                       number_of(locations.numbers, here[k].second) - 1});
+      bool const is_better = is_same && result.of_same_value == 0,
+                 is_as_good = is_same || result.of_same_value == 0;
+      if (result.first < 0 || is_better || (is_as_good && a < result.first))
+        result.first = a, result.second = b;
+      result.of_same_value += is_same ? 1 : 0;
+    }
+  }
+  return result;
+}
+
+std::vector<std::int64_t> without_copies(Locations const& locations,
+                                         std::span<double const> values) {
+  STRATA_REQUIRE(ShapeError, values.size() == locations.x.size(), "without_copies: ", values.size(),
+                 " values at ", locations.size(), " locations");
+  std::vector<std::tuple<std::pair<double, double>, double, std::int64_t>> all;
+  for (std::int64_t i = 0; i < locations.size(); ++i)
+    all.emplace_back(point(locations, i), values[i], i);
+  std::sort(all.begin(), all.end());
+  std::vector<std::int64_t> result;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    auto const& [place, value, position] = all[k];
+    bool const is_copy =
+        k > 0 && place == std::get<0>(all[k - 1]) && value == std::get<1>(all[k - 1]);
+    if (!is_copy) result.push_back(position);
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+// A sweep along the axis on which they spread furthest: in both directions until that axis alone is further than the nearest.
+std::vector<double> detail::nearest_distances(Locations const& locations) {
+  std::vector<std::array<double, 3>> places;
+  auto const points = sorted_points(locations);
+  for (std::size_t k = 0; k < points.size(); ++k)
+    if (k == 0 || points[k].first != points[k - 1].first)
+      places.push_back(in_space(locations, points[k].second));
+  if (places.size() < 2) return {};
+  std::size_t axis = 0;
+  double widest = -1;
+  for (std::size_t k = 0; k < 3; ++k) {
+    auto const [low, high] =
+        std::ranges::minmax(places, {}, [k](auto const& place) { return place[k]; });
+    if (high[k] - low[k] > widest) widest = high[k] - low[k], axis = k;
+  }
+  std::ranges::sort(places, {}, [axis](auto const& place) { return place[axis]; });
+  std::vector<double> result;
+  auto const count = static_cast<std::int64_t>(places.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    double least = HUGE_VAL;
+    for (std::int64_t const way : {-1, 1})
+      for (std::int64_t k = i + way; k >= 0 && k < count; k += way) {
+        double const along = places[k][axis] - places[i][axis];
+        if (along * along >= least) break;
+        least = std::min(least, squared_distance(places[i], places[k]));
+      }
+    double const chord = std::sqrt(least);
+    result.push_back(locations.metric == Metric::Euclidean
+                         ? chord
+                         : 2 * earth_radius_km * std::asin(std::min(1.0, chord / 2)));
+  }
+  std::ranges::sort(result);
+  return result;
+}
+
+void check_distinct(Locations const& locations) {
+  auto const points = sorted_points(locations);
   auto const twin =
       std::adjacent_find(points.begin(), points.end(),
                          [](auto const& a, auto const& b) { return a.first == b.first; });

@@ -78,6 +78,37 @@ void check_locations(Locations const& locations);
 /// Throws   ValueError that names both.
 void check_distinct(Locations const& locations);
 
+/// Places at which there is more than one observation.
+struct Copies {
+  std::int64_t places = 0;         ///< with more than one
+  std::int64_t observations = 0;   ///< beyond the first of each place
+  std::int64_t of_same_value = 0;  ///< of them those that have the value of another one there
+  /// The first two at one place, by their numbers from 0; of one value if there are such.
+  std::int64_t first = -1, second = -1;
+};
+
+/// Which observations repeat a place.
+///
+/// Where a place has the same value twice, each such pair adds -1/2 log nugget to a log-likelihood, which has no maximum then:
+/// a fit ends at the lower bound of the nugget, whatever that is.
+///
+/// Throws   ShapeError if the values are not as many as the locations.
+Copies find_copies(Locations const& locations, std::span<double const> values);
+
+/// The positions, in ascending order, of observations whose place and value none before them has.
+///
+/// Throws   ShapeError if the values are not as many as the locations.
+std::vector<std::int64_t> without_copies(Locations const& locations,
+                                         std::span<double const> values);
+
+namespace detail {
+
+/// The distance from each place that differs from all others to the nearest of them, in ascending order, copies counted once;
+/// empty where there are fewer than two.
+std::vector<double> nearest_distances(Locations const& locations);
+
+}  // namespace detail
+
 /// The order of the points along Morton's space-filling curve, which brings neighbours in space
 /// close in the matrix, so that blocks far from its diagonal are small and smooth.
 ///

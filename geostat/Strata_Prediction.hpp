@@ -39,7 +39,7 @@ template <class ExecutionSpace>
 [[nodiscard]] Prediction predict(ExecutionSpace const& exec,
                                  CovarianceFactor<ExecutionSpace>& factor,
                                  std::span<double const> values, Locations const& new_locations,
-                                 Mean mean = Mean::None,
+                                 Mean mean = Mean::Constant,
                                  std::function<void(double)> const& on_progress = {});
 
 }  // namespace strata::geostat

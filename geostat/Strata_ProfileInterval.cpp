@@ -39,18 +39,32 @@ void check(FitOptions const& options, MaternCovariance const& estimate, std::siz
                  " with the bounds ", lower, " and ", upper);
 }
 
+// What the ends are sought in: a logarithm; of a nugget that may be 0, one that ends there.
+struct Scale {
+  double offset;
+
+  static Scale of(FitOptions const& options, MaternCovariance const& estimate,
+                  std::size_t parameter) {
+    bool const may_be_zero = parameters_of(options.lower)[parameter] == 0;
+    return {may_be_zero ? 1e-3 * (estimate.sigma2 + estimate.nugget) : 0};
+  }
+  double to(double value) const { return std::log(value + offset); }
+  double from(double logarithm) const { return std::exp(logarithm) - offset; }
+};
+
 // The largest log-likelihood over the other parameters, at one value of this.
 template <class Exec>
 class Profile {
  public:
   Profile(Exec const& exec, ooc::DeviceTeam<Exec> const& team, Locations const& locations,
-          std::span<double const> values, FitOptions const& options, double most_error,
-          ProfileInterval& result)
+          std::span<double const> values, FitOptions const& options, Scale const& scale,
+          double most_error, ProfileInterval& result)
       : exec_(exec),
         team_(team),
         locations_(locations),
         values_(values),
         options_(options),
+        scale_(scale),
         most_error_(most_error),
         result_(result) {
     options_.fixed[result.parameter] = true;
@@ -65,7 +79,7 @@ class Profile {
   double operator()(double logarithm) {
     auto theta = parameters_of(options_.start);
     auto const k = result_.parameter;
-    theta[k] = std::clamp(std::exp(logarithm), parameters_of(options_.lower)[k],
+    theta[k] = std::clamp(scale_.from(logarithm), parameters_of(options_.lower)[k],
                           parameters_of(options_.upper)[k]);
     options_.start = covariance_of(theta);
     Fit const found = fit(exec_, team_, locations_, values_, options_);
@@ -91,6 +105,7 @@ class Profile {
   Locations const& locations_;
   std::span<double const> values_;
   FitOptions options_;
+  Scale scale_;
   double most_error_;
   bool is_rounding_ = false;
   ProfileInterval& result_;
@@ -149,8 +164,9 @@ ProfileInterval profile_interval(Exec const& exec, ooc::DeviceTeam<Exec> const& 
   // The quantile of chi-square with one degree of freedom is that of |normal| squared.
   double const reach = std::sqrt(2.0) * boost::math::erf_inv(how.level);
   double const fall_at_ends = reach * reach / 2;
-  Profile<Exec> profile(exec, team, locations, values, options, fall_at_ends / 10, result);
-  double const value = parameters_of(estimate)[parameter], center = std::log(value);
+  auto const scale = Scale::of(options, estimate, parameter);
+  Profile<Exec> profile(exec, team, locations, values, options, scale, fall_at_ends / 10, result);
+  double const value = parameters_of(estimate)[parameter], center = scale.to(value);
   profile.begin_at(estimate);
   double const top = profile(center);
   auto const done = [&] {
@@ -174,8 +190,8 @@ ProfileInterval profile_interval(Exec const& exec, ooc::DeviceTeam<Exec> const& 
     profile.begin_at(middle);
     double const bound = parameters_of(bounds)[parameter];
     auto const [logarithm, what] =
-        find_end(fall, center, -reach, std::log(bound), step, how.tolerance);
-    return ProfileEnd{what == EndOf::Bound ? bound : std::exp(logarithm), what};
+        find_end(fall, center, -reach, scale.to(bound), step, how.tolerance);
+    return ProfileEnd{what == EndOf::Bound ? bound : scale.from(logarithm), what};
   };
   result.lower = end(options.lower);
   result.upper = end(options.upper);

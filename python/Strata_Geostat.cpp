@@ -184,6 +184,10 @@ void bind_reports(nb::module_& m) {
       .def_ro("not_positive_definite", &Fit::not_positive_definite,
               "Evaluations at parameters without a factor.")
       .def_ro("at_bound", &Fit::at_bound, "Of sigma2, range, nu, nugget: which are at a bound.")
+      .def_ro("nugget_below", &Fit::nugget_below,
+              "A nugget of 0 is below this at 95 %; NaN: it is not 0, or that is not known.")
+      .def_ro("kept_share", &Fit::kept_share,
+              "The nugget's share of the sill, if it was kept there for want of a factor; else 0.")
       .def_ro("evaluation_seconds", &Fit::evaluation_seconds, "The median.")
       .def_ro("seconds", &Fit::seconds);
 }
@@ -274,7 +278,21 @@ void bind_geostat(nb::module_& m) {
       [](MaternCovariance const& covariance, In const& at, std::string const& metric,
          std::uint64_t seed) { return detail::as_array(field(covariance, at, metric, seed)); },
       "covariance"_a, "locations"_a.noconvert(), "metric"_a, "seed"_a);
-  m.def("can_fit", &can_fit, "Whether this build has the optimiser, NLopt.");
+  m.def(
+      "can_fit", [](std::string const& search) { return can_fit(from_name<Search>(search)); },
+      "search"_a = "scoring", "Whether this build can search so: all can by scoring.");
+  m.def(
+      "copies",
+      [](In const& at, std::string const& metric, In const& values) {
+        auto const found = find_copies(locations("locations", at, metric),
+                                       detail::require_vector("values", values));
+        return std::array{found.places, found.of_same_value, found.first, found.second};
+      },
+      "locations"_a.noconvert(), "metric"_a, "values"_a.noconvert());
+  m.def(
+      "why_no_error",
+      [](Fit const& found, std::array<bool, 4> const& fixed) { return why_no_error(found, fixed); },
+      "fit"_a, "fixed"_a);
 
   nb::class_<FitOptions>(m, "FitOptions", "Where to search, and when to stop.")
       .def_rw("start", &FitOptions::start)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/mle/Strata_Mle.hpp>
 
+#include <apps/mle/Strata_MleData.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
@@ -32,12 +33,6 @@ namespace {
 using Exec = Kokkos::DefaultExecutionSpace;
 using Factor = geostat::CovarianceFactor<Exec>;
 
-// Observations in the order of the matrix's rows.
-struct Observations {
-  geostat::Locations locations;
-  std::vector<double> values;
-};
-
 // Whether this rank writes and prints.
 bool reports(MleOptions const& options) { return !options.comm || options.comm->rank() == 0; }
 
@@ -48,25 +43,6 @@ void require_memory(MleOptions const& options, MleResult& result, double bytes) 
       words("a covariance matrix of order ", result.n, " and its factor",
             options.standard_errors == When::On ? ", and standard errors, need" : " need"));
   result.bytes_needed = static_cast<std::size_t>(bytes);
-}
-
-geostat::Metric metric_of(Stations const& stations) {
-  return stations.geographic ? geostat::Metric::GreatCircle : geostat::Metric::Euclidean;
-}
-
-Observations read(MleOptions const& options, Progress& progress, MleResult& result) {
-  auto const stations =
-      read_stations(options.locations, {.on_progress = progress.listener()},
-                    options.skip_missing ? MissingNumbers::Skipped : MissingNumbers::Refused);
-  if (stations.skipped > 0)
-    result.warnings.push_back(
-        words(options.locations, ": ", stations.skipped, " lines without a number were left out"));
-  geostat::Locations const locations{stations.x, stations.y, metric_of(stations)};
-  auto const order = geostat::order_of(options.ordering, locations);
-  Observations observations{locations.permuted(order), {}};
-  for (auto const k : order)
-    observations.values.push_back(stations.value[static_cast<std::size_t>(k)]);
-  return observations;
 }
 
 // The factors made with `how` tell how far they are, in two phases, until what is returned is set to false: a factor
@@ -115,6 +91,8 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
   };
   auto fitted = geostat::fit(exec, data.locations, data.values, fit);
   result.fit = static_cast<geostat::Fit const&>(fitted);
+  result.has_default_lower = !options.lower;
+  result.has_default_upper = !options.upper;
   result.asked = fit;
   result.theta = fitted.theta;
   result.likelihood = fitted.likelihood;
@@ -225,9 +203,9 @@ StandardErrorsSummary standard_errors(Exec const& exec, MleOptions const& option
                                       std::size_t max_bytes, Progress& progress,
                                       MleResult const& result) {
   StandardErrorsSummary summary;
+  auto const reasons = geostat::why_no_error(*result.fit, result.asked->fixed);
   std::array<bool, 4> estimated{};  // of a parameter at its bound the information says nothing
-  for (std::size_t k = 0; k < 4; ++k)
-    estimated[k] = !result.asked->fixed[k] && !result.fit->at_bound[k];
+  for (std::size_t k = 0; k < 4; ++k) estimated[k] = reasons[k].empty();
   summary.reason = result.fit->converged ? why_no_errors(options, factor, max_bytes, estimated)
                                          : "the fit did not converge";
   if (!summary.reason.empty()) return summary;
@@ -237,10 +215,8 @@ StandardErrorsSummary standard_errors(Exec const& exec, MleOptions const& option
       exec, factor,
       {.wanted = estimated, .max_bytes = max_bytes, .on_progress = progress.listener()});
   summary.errors = geostat::standard_errors(information, result.theta, estimated);
-  for (std::size_t k = 0; k < 4; ++k) {
-    if (result.asked->fixed[k]) summary.errors.reasons[k] = "fixed";
-    if (result.fit->at_bound[k]) summary.errors.reasons[k] = "at its bound";
-  }
+  for (std::size_t k = 0; k < 4; ++k)
+    if (!reasons[k].empty()) summary.errors.reasons[k] = reasons[k];
   summary.backward_error = information.backward_error;
   summary.converged = information.solve_converged;
   summary.seconds = information.seconds;
@@ -308,26 +284,30 @@ void at_theta(Exec const& exec, MleOptions const& options, Observations const& d
   if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
 }
 
+bool is_on_host(MleOptions const& options) {
+  return strata::runs_on_host<Exec> || options.tiles.storage == ooc::TileStorage::Host;
+}
+
 // Of tiles, on one of the ranks; those that GPUs are to hold are counted once they do not.
-double bytes_of_tiles(MleOptions const& options, std::int64_t n) {
+double bytes_of_tiles(MleOptions const& options, std::int64_t n, MleResult& result) {
   std::int64_t const asked = options.tiles.tile,
                      tile = asked > 0 ? asked : ooc::TileMatrix<Exec>::automatic_tile_size(n);
   auto const all = static_cast<double>(Factor::bytes_needed(n, asked));
   auto const [own, room] = tile_bytes_of_rank(all, n, tile, options.tiles, options.comm.get());
-  bool const on_host =
-      strata::runs_on_host<Exec> || options.tiles.storage == ooc::TileStorage::Host;
-  return (on_host ? (options.kl ? 2 : 1) * own : 0) + room;
+  double const bytes = (options.kl ? 2 : 1) * own;
+  if (is_on_host(options)) return bytes + room;
+  result.bytes_on_devices = static_cast<std::size_t>(bytes);
+  return room;
 }
 
 // By the factor that a fit has, in tiles, so that ranks make it together.
 void generate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
   result.n = options.generate;
   auto const n = static_cast<double>(result.n);
-  bool const on_host =
-      strata::runs_on_host<Exec> || options.tiles.storage == ooc::TileStorage::Host;
   together(options.comm.get(), [&] {
-    if (on_host) require_memory(options, result, 4 * n * n / result.ranks);  // no tile is counted
-    require_memory(options, result, bytes_of_tiles(options, result.n));
+    if (is_on_host(options))
+      require_memory(options, result, 4 * n * n / result.ranks);  // no tile is counted
+    require_memory(options, result, bytes_of_tiles(options, result.n, result));
   });
   auto how = factor_options(options);
   how.max_bytes = memory_limit(options.max_memory).bytes;
@@ -355,14 +335,16 @@ double bytes_of_asked_errors(MleOptions const& options, Observations const& data
 void estimate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
   Stopwatch watch;
   progress.phase("reading " + options.locations);
-  auto const data = together(options.comm.get(), [&] { return read(options, progress, result); });
+  auto const data =
+      together(options.comm.get(), [&] { return read_observations(options, progress, result); });
   result.n = data.locations.size();
   result.metric = data.locations.metric;
   result.mean = options.mean;
   result.read_seconds = watch.lap();
   together(options.comm.get(), [&] {
-    require_memory(options, result,
-                   bytes_of_tiles(options, result.n) + bytes_of_asked_errors(options, data));
+    require_memory(
+        options, result,
+        bytes_of_tiles(options, result.n, result) + bytes_of_asked_errors(options, data));
   });
   auto how = factor_options(options);
   how.max_bytes = memory_limit(options.max_memory).bytes;

@@ -39,6 +39,12 @@ constexpr auto names_of(When) {
 }
 using strata::name_of;
 
+/// What becomes of observations whose place and value the file has before.
+enum class CopiesOf : std::uint8_t { Keep, Drop };
+constexpr auto names_of(CopiesOf) {
+  return enum_names<CopiesOf>("choice", {{CopiesOf::Keep, "keep"}, {CopiesOf::Drop, "drop"}});
+}
+
 /// What the user asked `strata mle` for. Of locations and generate exactly one is set.
 struct MleOptions {
   std::string locations;      ///< path of a station file
@@ -50,10 +56,11 @@ struct MleOptions {
   std::optional<geostat::MaternCovariance> theta;  ///< none: fit
   bool evaluate = false;
   bool skip_missing = false;
+  CopiesOf copies = CopiesOf::Keep;
   bool kl = false;
   std::optional<geostat::MaternCovariance> start, lower, upper;
   std::vector<std::string> fix;  ///< "nu" or "nu=0.5"
-  geostat::Search search = geostat::Search::Bobyqa;
+  geostat::Search search = geostat::Search::Scoring;
   double tolerance = 1e-5;
   std::int64_t max_evaluations = 500;
   bool finish_in_fp64 = true;
@@ -146,7 +153,11 @@ struct MleResult {
   std::vector<double> log_likelihoods;  ///< of a fit, each evaluation's
   std::string output;
   std::vector<std::string> warnings;  ///< what the user should know of the data and the model
-  std::size_t bytes_needed = 0;
+  geostat::Copies copies;             ///< among the observations
+  bool has_default_lower = true;      ///< of a fit: the bounds are those of the data
+  bool has_default_upper = true;
+  std::size_t bytes_needed = 0;      ///< of the host
+  std::size_t bytes_on_devices = 0;  ///< where these hold the matrix
   double read_seconds = 0, total_seconds = 0;
 
   /// False where tiles in low precision leave nothing to say of it.

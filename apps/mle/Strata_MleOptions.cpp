@@ -46,6 +46,9 @@ void add_data_options(CLI::App& command, MleOptions& options) {
   group.named("--ordering", options.ordering, "of the locations in the matrix [hilbert]");
   group.flag("--skip-missing", options.skip_missing,
              "leave out lines of the observations in which a number is empty, NA or NaN");
+  group.named("--copies", options.copies,
+              "observations whose place and value the file has before: keep them, which sends the "
+              "nugget of a fit to its lower bound, or drop them [keep]");
   group.named("--mean", options.mean,
               "a constant one is estimated; a trend is removed before (docs/tutorials/trend.md) "
               "[constant]");
@@ -73,13 +76,15 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
   group.parsed("--start", options.start, theta_type, parse_theta,
                "where it begins; without a nugget that stays 0 [from the data]");
   group.parsed("--lower", options.lower, theta_type, parse_theta,
-               "bounds [from the data; see docs/geostatistics.md]");
+               "bounds; of the nugget 0 is one [from the data; see docs/geostatistics.md]");
   group.parsed("--upper", options.upper, theta_type, parse_theta, "bounds");
   group
       .add("--fix", options.fix, "NAME[=VALUE]",
            "parameters that stay, at their start or as in nu=0.5,nugget=0")
       ->delimiter(',');
-  group.named("--search", options.search, "[bobyqa]");
+  group.named(
+      "--search", options.search,
+      "scoring by the exact gradient, without derivatives bobyqa and nelder-mead [scoring]");
   group
       .add("--tolerance", options.tolerance, "T",
            "of each parameter, relative; a fit ends earlier where its steps gain less than the "
@@ -169,6 +174,8 @@ void check(MleOptions const& options) {
           "--generate writes a field; give its file to --locations for the rest");
   require(!generates || !options.skip_missing,
           "--skip-missing is of observations that are read, and --generate makes them");
+  require(!generates || options.copies == CopiesOf::Keep,
+          "--copies is of observations that are read, and --generate makes them");
   require(!options.evaluate || options.theta, "--evaluate needs --theta");
   require(!options.theta || generates || options.evaluate || !options.predict.empty(),
           "--theta goes with --evaluate or --predict; --start is where a fit begins");
@@ -181,9 +188,9 @@ void check(MleOptions const& options) {
   require(!options.level || options.profile_intervals, "--level is of --profile-intervals");
   require(!options.level || (*options.level > 0 && *options.level < 1),
           "--level: ", options.level.value_or(0), " must be between 0 and 1");
-  require(!options.fits() || geostat::can_fit(),
-          "this build has no optimiser: CMake found no NLopt (Debian: libnlopt-dev), so that "
-          "--theta --evaluate works, but no fit");
+  require(!options.fits() || geostat::can_fit(options.search),
+          "this build has no NLopt (Debian: libnlopt-dev), whose searches bobyqa and nelder-mead "
+          "are; --search scoring needs none");
   require(options.predict.empty() || !options.output.empty(), "--predict needs --output");
   require(options.output.empty() || generates || !options.predict.empty(),
           "--output goes with --predict or --generate");

@@ -56,7 +56,18 @@ void add_problem(Report& report, MleResult const& result) {
               of_observations(result.ordering.c_str()));
   report.tell("mean/model", "mean", has_mean ? "constant" : "none",
               of_observations(has_mean ? "constant, estimated" : "none (zero)"));
-  report.add("memory/needed", "memory needed", result.bytes_needed, unit::bytes);
+  auto const on_devices = static_cast<double>(result.bytes_on_devices);
+  if (result.bytes_on_devices > 0)
+    report.only_screen("memory needed", in_bytes(on_devices) + " of the devices");
+  if (result.bytes_on_devices == 0 || result.bytes_needed > 0)
+    report.add("memory/needed", "memory needed", result.bytes_needed, unit::bytes);
+  else
+    report.only_json("memory/needed", result.bytes_needed);
+  report.only_json("memory/needed_on_devices", result.bytes_on_devices);
+  auto const& copies = result.copies;
+  report.only_json("problem/copies", {{"places", copies.places},
+                                      {"observations", copies.observations},
+                                      {"of_same_value", copies.of_same_value}});
 }
 
 // Two digits, since an error has no more: "13000", "0.092".
@@ -83,6 +94,13 @@ void tell_interval(Report& report, geostat::ProfileInterval const& interval) {
                      words(end(interval.lower), " to ", end(interval.upper)));
 }
 
+// What a parameter on its bound is marked with.
+std::string bound_of(geostat::Fit const& fit, std::size_t k) {
+  if (!fit.at_bound[k]) return "";
+  if (k != 3 || !std::isfinite(fit.nugget_below)) return "  (AT ITS BOUND)";
+  return words("  (ITS BOUNDARY; below ", two_digits(fit.nugget_below), " at 95 %)");
+}
+
 // With what geostatistics calls it.
 std::string label_of(std::size_t k) {
   constexpr char const* words[] = {" (partial sill)", "", " (smoothness)", ""};
@@ -101,11 +119,11 @@ void add_theta(Report& report, MleResult const& result) {
   for (std::size_t k = 0; k < theta.size(); ++k) {
     std::string const name(geostat::parameter_names[k]);
     bool const is_fixed = result.fit && result.asked->fixed[k];
-    bool const at_bound = result.fit && result.fit->at_bound[k];
+    std::string const bound = result.fit ? bound_of(*result.fit, k) : "";
     std::string const unit = k == 1 && on_sphere ? "  km" : "";
     report.tell(name, label_of(k), theta[k],
                 words(text("%.8g", theta[k]), error_of(result, k, unit),
-                      is_fixed ? "  (fixed)" : "", at_bound ? "  (AT ITS BOUND)" : ""));
+                      is_fixed ? "  (fixed)" : "", bound));
     for (auto const& interval : result.profile_intervals)
       if (interval.parameter == k) tell_interval(report, interval);
   }
@@ -227,6 +245,8 @@ void add_fit(Report& report, MleResult const& result) {
   }
   report.add_unless_zero("evaluations_in_fp64", "  then in fp64", fit.evaluations_in_fp64);
   report.only_json("at_bound", names_of(fit.at_bound));
+  report.only_json("nugget_below", fit.nugget_below);
+  report.only_json("kept_share", fit.kept_share);
   report.only_json("evaluation_seconds", fit.evaluation_seconds);
   report.only_json("seconds", fit.seconds);
   report.only_json("history", result.log_likelihoods);

@@ -48,6 +48,52 @@ void warn_of_the_range(MleResult& result, geostat::Locations const& locations) {
            result.theta.range, apart));
 }
 
+void warn_of_copies(MleResult& result) {
+  auto const& copies = result.copies;
+  if (copies.places == 0) return;
+  auto const where =
+      words(" (locations ", copies.first + 1, " and ", copies.second + 1, ", counted from 1)");
+  std::string const places =
+      copies.places == 1 ? "1 place is" : words(copies.places, " places are");
+  if (copies.of_same_value == 0)
+    result.warnings.push_back(
+        words(places, " in the data more than once", where,
+              ", with different values: these differences count as the nugget's"));
+  if (copies.of_same_value == 0 || result.asked->fixed[3]) return;
+  result.warnings.push_back(words(
+      places, " in the data more than once, ", copies.of_same_value, " times with the same value",
+      where, ": the likelihood grows as the nugget goes to 0, so that its lower bound, ",
+      text("%.3g", result.asked->lower.nugget),
+      ", decides the fit; leave copies out (--copies drop), or fix the nugget (--fix)"));
+}
+
+// A nugget of 0 is no bound of the data's, and there is no less.
+void warn_of_bounds(MleResult& result) {
+  auto const theta = geostat::parameters_of(result.theta),
+             lower = geostat::parameters_of(result.asked->lower),
+             upper = geostat::parameters_of(result.asked->upper);
+  auto const reasons = geostat::why_no_error(*result.fit, result.asked->fixed);
+  if (reasons[1].starts_with("there is no") || reasons[2].starts_with("there is no")) {
+    result.warnings.emplace_back(
+        "there is no spatial correlation: the best sigma2 is 0, and range and nu mean nothing");
+    return;
+  }
+  if (result.fit->kept_share > 0)
+    result.warnings.push_back(
+        text("the nugget was kept at %.2g of the sill: with less the covariance matrix has no "
+             "factor in fp64",
+             result.fit->kept_share));
+  for (std::size_t k = 0; k < 4; ++k) {
+    if (!result.fit->at_bound[k] || (k == 3 && std::isfinite(result.fit->nugget_below))) continue;
+    bool const is_lower = theta[k] - lower[k] < upper[k] - theta[k];
+    if (!(is_lower ? result.has_default_lower : result.has_default_upper)) continue;
+    result.warnings.push_back(
+        text("%s is at its %s bound, %.4g, which is the default for these data; %s sets others",
+             std::string(geostat::parameter_names[k]).c_str(), is_lower ? "lower" : "upper",
+             theta[k], is_lower ? "--lower" : "--upper"));
+  }
+}
+
 void warn_of_intervals(MleResult& result) {
   for (auto const& interval : result.profile_intervals) {
     auto const name = geostat::parameter_names[interval.parameter];
@@ -129,6 +175,8 @@ void warn(MleResult& result, geostat::Locations const& locations) {
               result.mean == geostat::Mean::Constant ? " parameters, the mean's among them, are"
                                                      : " parameters are",
               " fitted to ", result.n, " observations: the data say little of them"));
+  warn_of_copies(result);
+  warn_of_bounds(result);
   warn_of_the_range(result, locations);
   warn_of_intervals(result);
 }

@@ -55,6 +55,12 @@ class BesselK {
     return result > 1 ? 1 : result;
   }
 
+  /// The same times e^x, for 0 < x <= 1000.
+  KOKKOS_FUNCTION double scaled_matern(double x) const {
+    return normalisation_ *
+           (!(x > split) ? small(x) * Kokkos::exp(x) : Kokkos::pow(x, nu_) * large(x));
+  }
+
  protected:
   static constexpr double split = 2;
   static constexpr std::size_t small_terms = 14, large_terms = 30;
@@ -144,7 +150,17 @@ class MaternGradient : private BesselK {
   KOKKOS_FUNCTION MaternTerms operator()(double x) const {
     if (x == 0) return {1, 0, 0};
     if (x > 1500) return {0, 0, 0};
-    return x > split ? large(x) : small(x);
+    MaternTerms m = x > split ? large(x, Kokkos::exp(-x / 2)) : small(x);
+    m.value = Kokkos::min(1.0, m.value);
+    return m;
+  }
+
+  /// The same times e^x, for 0 < x <= 1000.
+  KOKKOS_FUNCTION MaternTerms scaled(double x) const {
+    if (x > split) return large(x, 1);
+    MaternTerms const m = small(x);
+    double const factor = Kokkos::exp(x);
+    return {m.value * factor, m.by_log_range * factor, m.by_nu * factor};
   }
 
  private:
@@ -193,8 +209,9 @@ class MaternGradient : private BesselK {
     return terms(normalisation_, pair.value, x * x * pair.before, pair.d_value, slope_);
   }
 
-  KOKKOS_FUNCTION MaternTerms large(double x) const {
-    double const t = 2 * split / x - 1, half = Kokkos::exp(-x / 2);
+  // `half` is e^(-x/2), or 1 of what is scaled by e^x.
+  KOKKOS_FUNCTION MaternTerms large(double x, double half) const {
+    double const t = 2 * split / x - 1;
     double const scale = Kokkos::pow(x, nu_) * half / Kokkos::sqrt(x) * normalisation_ * half;
     double const slope = slope_ - Kokkos::log(x);
     Pair pair{chebyshev(large_[0], t), chebyshev(large_[1], t), chebyshev(d_large_[0], t),
@@ -209,7 +226,7 @@ class MaternGradient : private BesselK {
   // Of c K, where `lower` is -x d/dx (c K) / c, and c has the derivative -slope c by the order.
   KOKKOS_FUNCTION static MaternTerms terms(double c, double K, double lower, double d_K,
                                            double slope) {
-    return {Kokkos::min(1.0, c * K), Kokkos::max(0.0, c * lower), c * (d_K - slope * K)};
+    return {c * K, Kokkos::max(0.0, c * lower), c * (d_K - slope * K)};
   }
 
   double slope_;  // -d log(normalisation) / d nu = log 2 + digamma(nu)

@@ -15,7 +15,7 @@ namespace strata::geostat {
 
 #ifdef STRATA_ENABLE_TPL_NLOPT
 
-bool can_fit() { return true; }
+bool can_fit(Search) { return true; }
 
 namespace {
 
@@ -95,14 +95,13 @@ detail::SearchOutcome detail::maximise(
 
 #else
 
-bool can_fit() { return false; }
+bool can_fit(Search search) { return search == Search::Scoring; }
 
 detail::SearchOutcome detail::maximise(BoundedSearch const&,
                                        std::function<double(std::span<double const>)> const&) {
   throw Error(
-      "this build has no optimiser: CMake found no NLopt (Debian: libnlopt-dev), so a likelihood "
-      "can be "
-      "evaluated, but not fitted");
+      "this build has no NLopt (Debian: libnlopt-dev), whose BOBYQA and Nelder-Mead are; take the "
+      "search by derivatives");
 }
 
 #endif

@@ -51,8 +51,8 @@ def cases(n):
     places, theta = np.random.default_rng(1).random((n, 2)), strata.geostat.Matern(1.0, 0.1, nugget=0.1)
     covariances = strata.geostat.Factor(places, theta)
     yield "covariances.update(theta)", lambda: covariances.update(theta), True
-    yield "covariances.loglikelihood", lambda: covariances.loglikelihood(b), True
-    yield "covariances.gradient", lambda: covariances.gradient(b, wanted=["sigma2", "range"]), True
+    yield "covariances.loglikelihood", lambda: covariances.loglikelihood(b, "none"), True
+    yield "covariances.gradient", lambda: covariances.gradient(b, "none", wanted=["sigma2", "range"]), True
     theirs = scipy.linalg.cho_factor(a)
     yield "scipy cho_factor(A)", lambda: scipy.linalg.cho_factor(a), False
     yield "scipy cho_solve(c, b)", lambda: scipy.linalg.cho_solve(theirs, b), False

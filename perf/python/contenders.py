@@ -83,10 +83,10 @@ def run_strata(problem):
         return {**result, "value": log_det.value, "stated_error": log_det.error}
     covariance = geostat.Matern(SIGMA2, RANGE, 0.5, NUGGET)
     factor = factored(problem, lambda: geostat.Factor(problem.places, covariance), covariance)
-    found = factor.loglikelihood(problem.values)
+    found = factor.loglikelihood(problem.values, "none")
     result = {"value": found.log_likelihood, "stated_error": found.error}
     if problem.case == "gradient":
-        result["gradient"] = factor.gradient(problem.values, wanted=["sigma2", "range", "nugget"]).by[[0, 1, 3]].tolist()
+        result["gradient"] = factor.gradient(problem.values, "none", wanted=["sigma2", "range", "nugget"]).by[[0, 1, 3]].tolist()
     return result
 
 

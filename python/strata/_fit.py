@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -88,8 +89,7 @@ class Fit:
         ----------
         As `Factor.standard_errors`.
         """
-        known = zip(self._options.fixed, self.report.at_bound)
-        return self._there()._standard_errors(["fixed" if fixed else "at its bound" if bound else "" for fixed, bound in known])
+        return self._there()._standard_errors(_core.why_no_error(self.report, self._options.fixed))
 
     def profile_interval(
         self, parameter: Parameter, *, level: float = 0.95, tolerance: float = 1e-3, on_step: Callable[[FitStep], object] | None = None
@@ -144,7 +144,7 @@ def fit(
     upper: Matern | None = None,
     fixed: Parameters = (),
     mean: Mean = "constant",
-    search: Literal["bobyqa", "nelder-mead"] = "bobyqa",
+    search: Literal["scoring", "bobyqa", "nelder-mead"] = "scoring",
     tolerance: float = 1e-5,
     max_evaluations: int = 500,
     metric: Metric = "euclidean",
@@ -167,7 +167,8 @@ def fit(
     fixed : {"sigma2", "range", "nu", "nugget"} or iterable of them
         Parameters that stay as in `start`.
     mean : {"none", "constant"}
-    search : {"bobyqa", "nelder-mead"}
+    search : {"scoring", "bobyqa", "nelder-mead"}
+        By the exact gradient, or without derivatives.
     tolerance : float
         Relative, of each parameter.
     max_evaluations : int
@@ -185,9 +186,14 @@ def fit(
     ValueError
         For a start that is not inside its bounds, naming the parameter; fewer than two values, or all the same.
     Error
-        If this build has no optimiser: see `can_fit`.
+        If this build lacks the search that is asked for: see `can_fit`.
     ShapeError, TypeError, MemoryError
         As `Factor`.
+
+    Warns
+    -----
+    UserWarning
+        For places that repeat with the same value, and for a parameter at a bound that was not given.
 
     Notes
     -----
@@ -195,7 +201,7 @@ def fit(
 
     References
     ----------
-    BOBYQA: Powell, report DAMTP 2009/NA06. Nelder and Mead, Computer Journal 7 (1965), with the bounds of Richardson and Kuester,
+    Scoring, by the average information: Gilmour, Thompson and Cullis, Biometrics 51 (1995), doi:10.2307/2533274. BOBYQA: Powell, report DAMTP 2009/NA06. Nelder and Mead, Computer Journal 7 (1965), with the bounds of Richardson and Kuester,
     Commun. ACM 16 (1973). Both by Johnson, The NLopt package.
     """
     places, observed = as_places("locations", locations), as_values(values)
@@ -212,5 +218,19 @@ def fit(
     chosen = choose(fixed)
     options.fixed = [name in chosen for name in PARAMETERS]
     options.tolerance, options.max_evaluations = tolerance, max_evaluations
+    repeated, same, first, second = _core.copies(places, metric, observed)
+    if same > 0 and "nugget" not in chosen:
+        text = (
+            f"{repeated} places are in the data more than once, {same} times with the same value (locations {first + 1} and {second + 1}, "
+            "counted from 1): the likelihood grows as the nugget goes to 0, so that its lower bound decides the fit; leave copies out, or fix the nugget"
+        )
+        warnings.warn(text, UserWarning, stacklevel=2)
     report, factor = _core.fit(places, metric, observed, options, on_step)
+    for name, bound in zip(PARAMETERS, report.at_bound):
+        at = getattr(report.covariance, name)
+        low, high = getattr(options.lower, name), getattr(options.upper, name)
+        side, given = ("lower", lower) if at - low < high - at else ("upper", upper)
+        if bound and given is None and not (name == "nugget" and at == 0):
+            text = f"{name} is at its {side} bound, {at:.4g}, which is the default for these data: {side} sets others"
+            warnings.warn(text, UserWarning, stacklevel=2)
     return Fit(report, None if factor is None else Factor._of(factor, metric), observed, mean, options)

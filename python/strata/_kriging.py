@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any, Literal, Union
 
@@ -152,14 +153,15 @@ class Factor:
         """
         return self._core.log_determinant()
 
-    def loglikelihood(self, values: Any, mean: Mean = "none") -> Likelihood:
+    def loglikelihood(self, values: Any, mean: Mean | None = None) -> Likelihood:
         """The log-likelihood of these observations.
 
         Parameters
         ----------
         values : array of float64, (n,)
         mean : {"none", "constant"}
-            The mean is zero, or one number, estimated with the covariance.
+            The mean is zero, or one number, estimated with the covariance. Constant where it is not given, which is new and
+            warns in this version.
 
         Returns
         -------
@@ -175,15 +177,16 @@ class Factor:
         J. Ren, H. Ltaief, S. Abdulah, D. Keyes, Accelerating Mixed-Precision Out-of-Core Cholesky Factorization with Static Task
         Scheduling, equation 1.
         """
-        return self._core.likelihood(as_values(values), mean)
+        return self._core.likelihood(as_values(values), chosen_mean(mean))
 
-    def gradient(self, values: Any, mean: Mean = "none", wanted: Parameters = PARAMETERS) -> LikelihoodGradient:
+    def gradient(self, values: Any, mean: Mean | None = None, wanted: Parameters = PARAMETERS) -> LikelihoodGradient:
         """The exact gradient of the log-likelihood by sigma2, range, nu and nugget.
 
         Parameters
         ----------
         values : array of float64, (n,)
         mean : {"none", "constant"}
+            As for `loglikelihood`.
         wanted : {"sigma2", "range", "nu", "nugget"} or iterable of them
             The others are NaN. Without nu, where it is 1/2, 3/2 or 5/2, it takes less time.
 
@@ -206,7 +209,7 @@ class Factor:
         Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
         """
         chosen = choose(wanted)
-        return self._core.gradient(as_values(values), mean, [name in chosen for name in PARAMETERS])
+        return self._core.gradient(as_values(values), chosen_mean(mean), [name in chosen for name in PARAMETERS])
 
     def fisher_information(self, wanted: Parameters = PARAMETERS) -> FisherInformation:
         """What observations at these places tell of the parameters, whatever their values turn out to be.
@@ -266,7 +269,7 @@ class Factor:
         information = self._core.fisher_information([not reason for reason in reasons])
         return _core.standard_errors(information, self.covariance, reasons)
 
-    def predict(self, values: Any, new_locations: Any, mean: Mean = "none") -> Prediction:
+    def predict(self, values: Any, new_locations: Any, mean: Mean | None = None) -> Prediction:
         """Best linear prediction (kriging) of the field at new places.
 
         Parameters
@@ -274,6 +277,7 @@ class Factor:
         values : array of float64, (n,)
         new_locations : array of float64, (m, 2)
         mean : {"none", "constant"}
+            As for `loglikelihood`.
 
         Returns
         -------
@@ -288,8 +292,17 @@ class Factor:
         ----------
         Cressie, Statistics for Spatial Data, 1993, sections 3.2 and 3.4.5.
         """
-        found = self._core.predict(as_values(values), as_places("new_locations", new_locations), self._metric, mean)
+        found = self._core.predict(as_values(values), as_places("new_locations", new_locations), self._metric, chosen_mean(mean))
         return Prediction(found, new_locations)
+
+
+def chosen_mean(mean: Mean | None) -> Mean:
+    """That of the caller's caller; constant, with a warning, where none was given."""
+    if mean is not None:
+        return mean
+    text = "mean is 'constant' where it is not given, as in fit and in the program; before 0.3 it was 'none': give it to say which"
+    warnings.warn(text, FutureWarning, stacklevel=3)
+    return "constant"
 
 
 def choose(names: Parameters) -> set[str]:

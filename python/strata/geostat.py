@@ -26,7 +26,7 @@ from ._core import (
     can_fit,
 )
 from ._fit import Fit, fit
-from ._kriging import Factor, Mean, Metric, Prediction, Storage, as_places, require_matern
+from ._kriging import Factor, Mean, Metric, Prediction, Storage, as_places, chosen_mean, require_matern
 
 __all__ = [
     "CovarianceFactorReport",
@@ -56,7 +56,7 @@ def loglikelihood(
     values: Any,
     covariance: Matern,
     *,
-    mean: Mean = "none",
+    mean: Mean | None = None,
     metric: Metric = "euclidean",
     accuracy: float = 0.0,
     tile_size: int = 0,
@@ -72,6 +72,7 @@ def loglikelihood(
     values : array of float64, (n,)
     covariance : Matern
     mean : {"none", "constant"}
+        Constant where it is not given, which is new and warns in this version.
     metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `Factor`.
 
@@ -93,10 +94,11 @@ def loglikelihood(
     --------
     >>> import numpy, strata
     >>> places = numpy.array([[0.0, 0.0], [0.0, 1.0]])
-    >>> found = strata.geostat.loglikelihood(places, numpy.zeros(2), strata.geostat.Matern(sigma2=1.0, range=1.0))
+    >>> found = strata.geostat.loglikelihood(places, numpy.zeros(2), strata.geostat.Matern(sigma2=1.0, range=1.0), mean="none")
     >>> round(found.log_likelihood, 6)  # -log(2 pi) - log(1 - exp(-2)) / 2
     -1.76517
     """
+    how = chosen_mean(mean)
     factor = Factor(
         locations,
         covariance,
@@ -107,7 +109,7 @@ def loglikelihood(
         budget_bytes=budget_bytes,
         storage=storage,
     )
-    return factor.loglikelihood(values, mean)
+    return factor.loglikelihood(values, how)
 
 
 def loglikelihood_and_gradient(
@@ -115,7 +117,7 @@ def loglikelihood_and_gradient(
     values: Any,
     covariance: Matern,
     *,
-    mean: Mean = "none",
+    mean: Mean | None = None,
     metric: Metric = "euclidean",
     accuracy: float = 0.0,
     tile_size: int = 0,
@@ -147,6 +149,7 @@ def loglikelihood_and_gradient(
     ----------
     As `Factor.loglikelihood` and `Factor.gradient`.
     """
+    how = chosen_mean(mean)
     factor = Factor(
         locations,
         covariance,
@@ -157,7 +160,7 @@ def loglikelihood_and_gradient(
         budget_bytes=budget_bytes,
         storage=storage,
     )
-    return factor.loglikelihood(values, mean), factor.gradient(values, mean)
+    return factor.loglikelihood(values, how), factor.gradient(values, how)
 
 
 def predict(
@@ -166,7 +169,7 @@ def predict(
     new_locations: Any,
     covariance: Matern,
     *,
-    mean: Mean = "none",
+    mean: Mean | None = None,
     metric: Metric = "euclidean",
     accuracy: float = 0.0,
     tile_size: int = 0,
@@ -198,6 +201,7 @@ def predict(
     ----------
     As `Factor.predict`.
     """
+    how = chosen_mean(mean)
     factor = Factor(
         locations,
         covariance,
@@ -208,7 +212,7 @@ def predict(
         budget_bytes=budget_bytes,
         storage=storage,
     )
-    return factor.predict(values, new_locations, mean)
+    return factor.predict(values, new_locations, how)
 
 
 def covariance_matrix(covariance: Matern, locations: Any, metric: Metric = "euclidean") -> Any:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import scipy.linalg.lapack
 import scipy.optimize
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -115,6 +117,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         NotPositiveDefinite
             If the covariance matrix has no factor with the parameters that were found: a larger alpha helps.
 
+        Warns
+        -----
+        sklearn.exceptions.ConvergenceWarning
+            If the search did not end at a maximum, or at one whose parameters are close to their bounds.
+
         References
         ----------
         As `GaussianProcessRegressor`.
@@ -130,7 +137,12 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ValueError(f"alpha has shape {np.shape(self.alpha)}, must be a number or have {len(y)}")
         if self.optimizer is not None and self.kernel_.n_dims > 0:
             self.kernel_.theta = self._search()
-        self._factor: Factor | None = cholesky(self._covariance(self.kernel_)[0], self.layers)
+            self._warn_of_bounds()
+        try:
+            self._factor: Factor | None = cholesky(self._covariance(self.kernel_)[0], self.layers)
+        except NotPositiveDefinite as error:
+            text = f"{error}. The kernel, {self.kernel_}, makes no positive definite matrix of these X: increase alpha, which is {self._alpha_text()}"
+            raise NotPositiveDefinite(text, error.minor) from error
         self.alpha_ = self._factor.solve(self.y_train_)
         self.log_marginal_likelihood_value_ = self._likelihood(self._factor, self.alpha_)
         return self
@@ -250,6 +262,27 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         vectors = self.kernel is None or self.kernel.requires_vector_input
         return {"ensure_2d": vectors, "dtype": "numeric" if vectors else None}
 
+    def _alpha_text(self) -> str:
+        return f"{self.alpha:g}" if np.ndim(self.alpha) == 0 else f"{np.min(self.alpha):g} at least"
+
+    def _warn_of_bounds(self) -> None:
+        """Of parameters that ended at a bound, in scikit-learn's words, which users look for."""
+        place = 0
+        for part in self.kernel_.hyperparameters:
+            if part.fixed:
+                continue
+            for k in range(part.n_elements):
+                name = part.name if part.n_elements == 1 else f"{part.name}[{k}]"
+                low, high = self.kernel_.bounds[place]
+                for side, bound, way in (("lower", low, "Decreasing"), ("upper", high, "Increasing")):
+                    if np.isclose(self.kernel_.theta[place], bound, rtol=0, atol=1e-5):
+                        text = (
+                            f"The optimal value found for dimension {k} of parameter {name} is close to the specified {side} bound "
+                            f"{np.exp(bound):g}. {way} the bound and calling fit again may find a better value."
+                        )
+                        warnings.warn(text, ConvergenceWarning, stacklevel=3)
+                place += 1
+
     def _covariance(self, kernel: Any, gradient: bool = False) -> tuple[Any, Any]:
         """K + diag(alpha), and the derivatives of K if asked for."""
         K, by = kernel(self.X_train_, eval_gradient=True) if gradient else (kernel(self.X_train_), None)
@@ -294,15 +327,20 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             random = check_random_state(self.random_state)
             starts += [random.uniform(bounds[:, 0], bounds[:, 1]) for _ in range(self.n_restarts_optimizer)]
         found = [self._minimise(objective, start, bounds) for start in starts]
-        return min(found, key=lambda one: one[1])[0]
+        theta, _, trouble = min(found, key=lambda one: one[1])
+        if trouble:
+            text = f"the search of the kernel's parameters, L-BFGS-B, ended without a maximum: {trouble}"
+            warnings.warn(text, ConvergenceWarning, stacklevel=3)
+        return theta
 
-    def _minimise(self, objective: Callable[..., Any], start: Any, bounds: Any) -> tuple[Any, float]:
+    def _minimise(self, objective: Callable[..., Any], start: Any, bounds: Any) -> tuple[Any, float, str]:
+        """theta, the value there, and why it is no minimum, if it is not known to be one."""
         if callable(self.optimizer):
-            return self.optimizer(objective, start, bounds=bounds)
+            return (*self.optimizer(objective, start, bounds=bounds), "")
         if self.optimizer != "fmin_l_bfgs_b":
             raise ValueError(f"no optimizer {self.optimizer!r}; there are 'fmin_l_bfgs_b', None and callables")
         found = scipy.optimize.minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds)
-        return found.x, float(found.fun)
+        return found.x, float(found.fun), "" if found.success else str(found.message)
 
 
 def _inverse(factor: Factor) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ._core import Matern
-from ._kriging import Factor, Mean, Metric, Storage
+from ._kriging import Factor, Mean, Metric, Storage, chosen_mean, chosen_mean
 from .dense import cholesky
 
 __all__ = ["logdet", "loglikelihood", "solve"]
@@ -69,7 +69,7 @@ def loglikelihood(
     locations: Any,
     values: Any,
     *,
-    mean: Mean = "none",
+    mean: Mean | None = None,
     metric: Metric = "euclidean",
     accuracy: float = 0.0,
     tile_size: int = 0,
@@ -114,7 +114,7 @@ def loglikelihood(
     if locations.requires_grad or values.requires_grad:
         raise ValueError("locations and values can't ask for a gradient: there is one in theta alone")
     how = {"metric": metric, "accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
-    return _LogLikelihood.apply(theta, locations, values, mean, how)
+    return _LogLikelihood.apply(theta, locations, values, chosen_mean(mean), how)
 
 
 def logdet(A: Any, layers: str | Sequence[str] = "fp64", *, lower: bool = True) -> Any:

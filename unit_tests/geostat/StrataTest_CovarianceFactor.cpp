@@ -11,9 +11,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -210,6 +212,58 @@ TYPED_TEST(CovarianceFactorTest, StatesWhatRoundingDoes) {
         EXPECT_LE(off, found.error()) << to_string(c);
         EXPECT_GT(found.error(), 0) << to_string(c);
       }
+}
+
+// While it lives, the kernels that evaluate entries are counted.
+class Fills {
+ public:
+  Fills() : saved_(Kokkos::Tools::Experimental::get_callbacks()) {
+    count_ = 0;
+    Kokkos::Tools::Experimental::set_begin_parallel_for_callback(
+        [](char const* name, std::uint32_t, std::uint64_t*) {
+          count_ += std::string_view(name).starts_with("strata::fill_covariance");
+        });
+  }
+  ~Fills() { Kokkos::Tools::Experimental::set_callbacks(saved_); }
+  Fills(Fills const&) = delete;
+  Fills& operator=(Fills const&) = delete;
+  std::int64_t count() const { return count_; }
+
+ private:
+  inline static std::int64_t count_ = 0;
+  Kokkos::Tools::Experimental::EventSet saved_;
+};
+
+// A residual asked for the whole matrix again, which took as long as to make it.
+TYPED_TEST(CovarianceFactorTest, KeepsTheMatrixForResidualsOnHosts) {
+  TypeParam const exec;
+  std::int64_t const n = 130;
+  Locations const at = synthetic_locations(n);
+  auto const y = some_values(n);
+  CovarianceFactorOptions options;
+  options.tile_size = 32;
+  auto const evaluate = [&](CovarianceFactorOptions const& how, std::int64_t& fills) {
+    CovarianceFactor<TypeParam> factor(exec, {1, 0.1, 0.83, 0.1}, at, how);
+    std::vector<double> found;
+    fills = 0;
+    for (double const nu : {0.83, 1.2}) {
+      factor.refactor(exec, {1, 0.1, nu, 0.1});
+      Fills const counted;
+      found.push_back(log_likelihood(exec, factor, y).log_likelihood);
+      fills += counted.count();
+    }
+    return found;
+  };
+  std::int64_t kept = 0, anew = 0, without_room = 0;
+  auto const by_copies = evaluate(options, kept);
+  EXPECT_EQ(kept == 0, strata::runs_on_host<TypeParam>);
+  options.max_bytes = 3 * CovarianceFactor<TypeParam>::bytes_needed(n, 32) - 1;
+  EXPECT_EQ(evaluate(options, without_room), by_copies);
+  options.max_bytes = CovarianceFactorOptions{}.max_bytes;
+  options.keep_matrix = false;
+  EXPECT_EQ(evaluate(options, anew), by_copies);
+  EXPECT_GT(anew, 0);
+  EXPECT_EQ(without_room, anew);
 }
 
 }  // namespace

@@ -151,50 +151,6 @@ TYPED_TEST(FactorOnDevices, FitsToTheBitsOfTheHost) {
     }
 }
 
-// The best's factor stays beside the next where each device's budget holds both and the pool that works on them.
-TYPED_TEST(FactorOnDevices, KeepsTwoOfAFitWithinTheBudgets) {
-  if (!can_fit()) GTEST_SKIP() << "without NLopt";
-  TypeParam const exec;
-  Locations const at = synthetic_locations(n);
-  auto const values = some_values(n);
-  auto options = options_of_fit();
-  options.factor = tiles_on<TypeParam>(TileStorage::Devices, 1);
-  std::size_t const both = [&] {
-    CovarianceFactor<TypeParam> const one(exec, truth, at, options.factor);
-    return 2 * one.report().bytes + one.factor().report().devices.front().budget_bytes;
-  }();
-  for (bool const keeps_two : {true, false}) {
-    options.factor.devices.front().budget_bytes = keeps_two ? both : both - 1;
-    Allocations const allocations;
-    auto const found = fit(exec, at, values, options);
-    EXPECT_TRUE(found.converged) << found.reason;
-    EXPECT_EQ(allocations.labels().count("strata::ooc::tile_matrix::piece"), keeps_two ? 2U : 1U);
-    EXPECT_EQ(allocations.labels().count("strata::ooc::tile_matrix::chunk"), 0U);
-  }
-}
-
-// Where wider tiles have no room beside the best's they take its memory, and the best is made anew at the end.
-TYPED_TEST(FactorOnDevices, GiveUpTheBestOfAFitForWiderTiles) {
-  if (!can_fit()) GTEST_SKIP() << "without NLopt";
-  TypeParam const exec;
-  Locations const at = synthetic_locations(n);
-  auto const values = some_values(n);
-  auto options = options_of_fit();
-  options.finish_in_fp64 = false;
-  options.factor = tiles_on<TypeParam>(TileStorage::Host, 1, 1e-4);
-  auto const host = fit(exec, at, values, options);
-  options.factor = tiles_on<TypeParam>(TileStorage::Devices, 1, 1e-4);
-  FailingAllocations const failing(3, FailingAllocations::Then::Succeed,
-                                   "strata::ooc::tile_matrix::piece");  // each has one by then
-  auto const there = fit(exec, at, values, options);
-  EXPECT_TRUE(failing.failed());
-  EXPECT_EQ(there.reason, host.reason);
-  EXPECT_EQ(there.evaluations, host.evaluations);
-  EXPECT_EQ(parameters_of(there.theta), parameters_of(host.theta));
-  expect_same(there.likelihood, host.likelihood);
-  EXPECT_EQ(there.factor->report().storage, TileStorage::Devices);
-}
-
 // GPUs hold it if they have room; workers on a host leave it to the host.
 TYPED_TEST(FactorOnDevices, AreChosenIfTheyAreGpusWithRoom) {
   TypeParam const exec;

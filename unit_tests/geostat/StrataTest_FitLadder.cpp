@@ -80,34 +80,31 @@ TYPED_TEST(FitLadder, BeginsAtTheStartInFp64WhereLowTilesTellNothing) {
     EXPECT_NE(steps[low - 1].theta.nugget, steps[0].theta.nugget);
     EXPECT_NEAR(steps[low].theta.nugget / options.start.nugget, 1, 1e-12);
     if (most < 10) continue;
-    EXPECT_NEAR(steps[low + 1].theta.nugget / steps[1].theta.nugget, 1, 1e-12);
     EXPECT_TRUE(result.converged) << result.reason;
     EXPECT_NEAR(result.likelihood.log_likelihood, exact.likelihood.log_likelihood, 1e-3);
   }
 }
 
-// The likelihood's solve climbs at every evaluation; the factor that is made again at the end does, too.
+// The likelihood's solve climbs at some variances; the factor that is made again at the end does, too.
 TYPED_TEST(FitLadder, ReturnsTheFactorOfTheRungThatTheLikelihoodClimbedTo) {
   TypeParam const exec;
-  std::int64_t const n = 250;
-  Locations const at = synthetic_locations(n);
+  Locations const at = synthetic_locations(250);
   auto const y = synthetic_field(exec, MaternCovariance{1, 0.2, 0.5, 0}, at, 3);
-  auto options = of_the_variance({3, 0.2, 0.5, 0}, 0.5);
-  options.finish_in_fp64 = false;
-  options.max_evaluations = 12;
-  options.factor.max_bytes = 4 * CovarianceFactor<TypeParam>::bytes_needed(n, 16) - 1;  // one
-  double last = 0;
-  options.on_step = [&](FitStep const& step) { last = step.theta.sigma2; };
-  auto const result = fit(exec, at, y, options);
-  ASSERT_NE(last, result.theta.sigma2);
-  ASSERT_TRUE(result.factor);
-  auto const& factor = result.factor->report();
-  EXPECT_EQ(factor.rung, result.likelihood.factor.rung);
-  EXPECT_GT(factor.rung, Rung::AsAsked);
-  EXPECT_EQ(factor.attempts.front().outcome, Outcome::NotConverged);
-  EXPECT_EQ(factor.tiles, result.likelihood.factor.tiles);
-  auto copy = fit(exec, at, y, options);
-  EXPECT_EQ(copy.likelihood.log_likelihood, result.likelihood.log_likelihood);
+  int climbed = 0;
+  for (double const sigma2 : {0.96, 1.0, 1.1, 1.3, 1.7, 2.5, 3.0}) {
+    auto options = of_the_variance({sigma2, 0.2, 0.5, 0}, 0.5);
+    options.fixed[0] = true;
+    options.finish_in_fp64 = false;
+    auto const result = fit(exec, at, y, options);
+    ASSERT_TRUE(result.factor);
+    auto const& factor = result.factor->report();
+    EXPECT_EQ(factor.rung, result.likelihood.factor.rung);
+    EXPECT_EQ(factor.tiles, result.likelihood.factor.tiles);
+    if (factor.rung == Rung::AsAsked) continue;
+    ++climbed;
+    EXPECT_EQ(factor.attempts.front().outcome, Outcome::NotConverged);
+  }
+  EXPECT_GT(climbed, 0);
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ void expect_same_fit(FitOptions const& mine, FitOptions const& whole) {
 
 TYPED_TEST(GeostatRanks, FitToTheBitsOfOneRank) {
   if (!can_fit()) GTEST_SKIP() << "without NLopt";
-  for (Search const search : {Search::Bobyqa, Search::NelderMead}) {
+  for (Search const search : enum_values<Search>) {
     FitOptions mine = options_of_fit(0, true), whole = options_of_fit(0, false);
     mine.search = whole.search = search;
     expect_same_fit<TypeParam>(mine, whole);
@@ -218,23 +218,6 @@ TYPED_TEST(GeostatRanks, FitToTheBitsOfOneRank) {
   FitOptions there = options_of_fit(1e-4, true);
   there.factor = on_devices<TypeParam>(there.factor, 1);
   expect_same_fit<TypeParam>(there, options_of_fit(1e-4, false));
-}
-
-// One host's memory has no room for a second factor: no rank keeps one.
-TYPED_TEST(GeostatRanks, KeepTheBestFactorOnAllOrOnNone) {
-  if (!can_fit()) GTEST_SKIP() << "without NLopt";
-  for (bool const keeps_two : {true, false}) {
-    FitOptions mine = options_of_fit(0, true);
-    // with the room for tiles of others
-    std::size_t const own = CovarianceFactor<TypeParam>::bytes_needed(150, mine.factor);
-    if (test_ranks().rank() == test_ranks().size() - 1)
-      mine.factor.max_bytes = keeps_two ? 4 * own : 4 * own - 1;
-    Field<TypeParam> const field;
-    Allocations const allocations;
-    (void)fit(TypeParam(), field.at, field.values, mine);
-    EXPECT_EQ(allocations.labels().count("strata::ooc::tile_matrix::chunk"), keeps_two ? 2U : 1U);
-    expect_same_fit<TypeParam>(mine, options_of_fit(0, false));
-  }
 }
 
 TYPED_TEST(GeostatRanks, FindTheIntervalsOfOneRank) {

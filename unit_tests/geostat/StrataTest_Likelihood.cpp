@@ -266,11 +266,11 @@ TYPED_TEST(LikelihoodTest, TilesInLowPrecisionChangeItByLessThanItSays) {
   for (double const range : {0.02627, 0.078809}) {
     MaternCovariance const c{.range = range};
     auto const y = synthetic_field(exec, c, at, 1);
-    auto const exact = log_likelihood(exec, c, at, y);
+    auto const exact = log_likelihood(exec, c, at, y, Mean::None);
     CovarianceFactorOptions options({.accuracy = 1e-5});
     options.tile_size = 100;
     CovarianceFactor<TypeParam> factor(exec, c, at, options);
-    auto const mixed = log_likelihood(exec, factor, y);
+    auto const mixed = log_likelihood(exec, factor, y, Mean::None);
     ASSERT_EQ(mixed.info, 0);
     EXPECT_GT(mixed.factor.tiles[1] + mixed.factor.tiles[2] + mixed.factor.tiles[3], 100);
     EXPECT_TRUE(mixed.solve_converged);
@@ -352,7 +352,7 @@ TYPED_TEST(LikelihoodTest, SyntheticFieldsHaveTheCovariance) {
   for (int seed = 1; seed <= 5; ++seed) {
     MaternCovariance const c{.sigma2 = 3, .range = 0.1, .nu = 0.8, .nugget = 0.1};
     auto const y = synthetic_field(exec, c, at, seed);
-    auto const result = log_likelihood(exec, c, at, y);
+    auto const result = log_likelihood(exec, c, at, y, Mean::None);
     EXPECT_NEAR(result.quadratic_form, n, 5 * std::sqrt(2. * n)) << seed;
     sum += result.quadratic_form;
   }

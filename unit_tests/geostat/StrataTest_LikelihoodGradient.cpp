@@ -142,7 +142,7 @@ TYPED_TEST(LikelihoodGradientTest, HasAClosedFormForWhiteNoise) {
   auto const y = some_values(n);
   MaternCovariance const c{.sigma2 = 2, .range = 1e-6, .nu = 0.5, .nugget = 0.5};
   CovarianceFactor<TypeParam> factor(exec, c, synthetic_locations(n));
-  auto const gradient = log_likelihood_gradient(exec, factor, y);
+  auto const gradient = log_likelihood_gradient(exec, factor, y, Mean::None);
   double squares = 0;
   for (double const value : y) squares += value * value;
   double const expected = -0.5 * static_cast<double>(n) / 2.5 + squares / (2 * 2.5 * 2.5);

@@ -91,7 +91,7 @@ TYPED_TEST(PredictionTest, VariancesAreThoseOfTheErrors) {
     (i % 4 == 0 ? truth : y).push_back(field[i]);
   }
   CovarianceFactor<TypeParam> factor(exec, c, seen);
-  auto const result = predict(exec, factor, y, hidden);
+  auto const result = predict(exec, factor, y, hidden, Mean::None);
   double squares = 0;
   for (std::size_t k = 0; k < truth.size(); ++k) {
     EXPECT_LT(result.variance[k], c.sigma2);

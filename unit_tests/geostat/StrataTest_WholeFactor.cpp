@@ -308,30 +308,6 @@ TYPED_TEST(WholeFactorTest, RefusesWhatItHasNot) {
             "apply: X is 40 x 1, Y is 40 x 2");
 }
 
-// The best's factor is kept beside the one that is tried where the budget has room for two.
-TYPED_TEST(WholeFactorTest, KeepsWithinABudgetInAFit) {
-  if (!can_fit()) GTEST_SKIP() << "without NLopt";
-  TypeParam const exec;
-  int const n = 60;
-  Locations const at = synthetic_locations(n);
-  auto const y = some_values(n);
-  auto options = default_fit_options(at, y);
-  options.fixed = {false, true, true, true};
-  options.factor = stored(ooc::TileStorage::Devices);
-  std::size_t const bytes = 8 * n * (2 * n + 2);
-  auto const factors = [&] {
-    strata::test::Allocations const allocations;
-    auto const found = fit(exec, at, y, options);
-    EXPECT_TRUE(found.converged) << found.reason;
-    EXPECT_EQ(found.likelihood.factor.bytes, bytes);
-    return allocations.labels().count("strata::geostat::whole_factor::H");
-  };
-  options.factor.devices.front().budget_bytes = 2 * bytes;
-  EXPECT_EQ(factors(), 2);
-  options.factor.devices.front().budget_bytes = 2 * bytes - 1;
-  EXPECT_EQ(factors(), 1);
-}
-
 // A device has it whole by itself where nothing speaks for tiles; a host has tiles.
 TYPED_TEST(WholeFactorTest, IsChosenWhereNothingSpeaksForTiles) {
   TypeParam const exec;

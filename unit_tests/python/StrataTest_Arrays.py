@@ -127,7 +127,7 @@ def test_refuses_arrays_on_a_gpu_that_it_has_no_backend_for(kind: int) -> None:
         with pytest.raises(TypeError, match=f"{name} {text}"):
             call()
     with pytest.raises(TypeError, match=rf"values is on a GPU \(DLPack device {kind}\), which is not for this function"):
-        strata.geostat.loglikelihood(np.eye(3, 2), array, strata.geostat.Matern(1.0, 1.0))
+        strata.geostat.loglikelihood(np.eye(3, 2), array, strata.geostat.Matern(1.0, 1.0), mean="none")
 
 
 class There:

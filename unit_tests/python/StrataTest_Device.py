@@ -156,7 +156,7 @@ def test_gradients_on_the_device() -> None:
     assert torch.autograd.gradcheck(lambda M: functions.logdet((M + M.T) / 2, "fp64"), (A,), rtol=1e-5, atol=1e-4)
     theta = torch.tensor([1.0, 0.2, 0.5, 0.1], dtype=torch.float64, device="cuda", requires_grad=True)
     places = torch.from_numpy(problems.places(50)).cuda()
-    functions.loglikelihood(theta, places, places[:, 0].contiguous()).backward()
+    functions.loglikelihood(theta, places, places[:, 0].contiguous(), mean="none").backward()
     assert theta.grad.device == theta.device and torch.isfinite(theta.grad).all()
 
 
@@ -168,7 +168,7 @@ def test_refuses_what_it_can_not_use_there(package: Package) -> None:
     with pytest.raises(strata.ShapeError, match=f"b is {N - 1}, must have {N} rows"):
         factor.solve(b[1:])
     with pytest.raises(TypeError, match="values is on a GPU .*, which is not for this function"):
-        strata.geostat.loglikelihood(problems.places(N), b, strata.geostat.Matern(1.0, 0.1))
+        strata.geostat.loglikelihood(problems.places(N), b, strata.geostat.Matern(1.0, 0.1), mean="none")
     if package.name == "torch" and package.module.cuda.device_count() > 1:
         with pytest.raises(TypeError, match="b is on GPU 1, Strata works on GPU 0: copy it there"):
             factor.solve(b.to("cuda:1"))

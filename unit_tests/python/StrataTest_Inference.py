@@ -90,12 +90,12 @@ def test_only_what_is_wanted() -> None:
 def test_refuses_values_that_do_not_fit() -> None:
     factor = geostat.Factor(PLACES, TRUTH)
     with pytest.raises(strata.ShapeError, match=f"{N - 1}"):
-        factor.gradient(VALUES[1:])
+        factor.gradient(VALUES[1:], "none")
     with pytest.raises(ValueError, match="value 1 is nan"):
-        factor.gradient(np.full(N, np.nan))
+        factor.gradient(np.full(N, np.nan), "none")
     with pytest.raises(ValueError, match="no mean 'linear'"):
         factor.gradient(VALUES, "linear")  # type: ignore[arg-type]
-    one = geostat.loglikelihood_and_gradient(np.zeros((1, 2)), np.array([2.0]), geostat.Matern(4.0, 1.0))[1]
+    one = geostat.loglikelihood_and_gradient(np.zeros((1, 2)), np.array([2.0]), geostat.Matern(4.0, 1.0), mean="none")[1]
     assert np.abs(one.by[:2]).max() <= 4 * EPS
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 import strata
 
 pytest.importorskip("sklearn")
 import strata.sklearn  # noqa: E402
-from sklearn.exceptions import NotFittedError  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning, NotFittedError  # noqa: E402
 from sklearn.gaussian_process import GaussianProcessRegressor as Theirs  # noqa: E402
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
@@ -100,6 +101,34 @@ def test_optimizers_of_the_callers() -> None:
 
     model = GaussianProcessRegressor(KERNEL, optimizer=stay).fit(X, Y)
     np.testing.assert_array_equal(model.kernel_.theta, seen[0])
+
+
+def test_warns_as_scikit_learn_does() -> None:
+    """Of a parameter at its bound (its issue 12638), and of a search that L-BFGS-B gives up (its issue 11663)."""
+    x = np.random.default_rng(0).random((30, 1))
+    for kernel in (RBF(0.1, (1e-3, 0.2)), ConstantKernel(1.0, "fixed") * RBF([0.1], [(1e-3, 0.2)])):
+        texts = []
+        for regressor in (GaussianProcessRegressor, Theirs):
+            with pytest.warns(ConvergenceWarning) as caught:
+                regressor(kernel).fit(x, np.sin(x[:, 0]))
+            texts.append([str(one.message).replace("0.20000000000000004", "0.2").replace("0.2000", "0.2") for one in caught][0])
+        assert texts[0].split("bound")[0] == texts[1].split("bound")[0] and "0.2" in texts[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GaussianProcessRegressor(KERNEL).fit(X, Y)
+
+    model = GaussianProcessRegressor(RBF(1.0))
+    found = type("Found", (), {"x": np.zeros(1), "fun": 1.0, "success": False, "message": "ABNORMAL"})()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scipy.optimize, "minimize", lambda *_, **__: found)
+        with pytest.warns(ConvergenceWarning, match="L-BFGS-B, ended without a maximum: ABNORMAL"):
+            model.fit(X, Y)
+
+
+def test_advises_a_larger_alpha() -> None:
+    twice = np.vstack([X[:20], X[:20]])
+    with pytest.raises(strata.NotPositiveDefinite, match=r"RBF\(length_scale=1\), makes no positive definite matrix.*: increase alpha, which is 1e-20"):
+        GaussianProcessRegressor(RBF(1.0, "fixed"), alpha=1e-20).fit(twice, np.r_[Y[:20], Y[:20]])
 
 
 def test_is_kept_in_a_file() -> None:

@@ -74,18 +74,18 @@ def test_refuses_what_has_no_gradient() -> None:
     theta = torch.tensor([1.0, 0.3, 0.5, 0.1], dtype=torch.float64, requires_grad=True)
     for wrong in (theta[:3], theta.float()):
         with pytest.raises(ValueError, match="theta is .*, must be sigma2, range, nu and nugget in float64"):
-            strata.torch.loglikelihood(wrong, places, values)
+            strata.torch.loglikelihood(wrong, places, values, mean="none")
     for at, y in ((places.clone().requires_grad_(), values), (places, values.clone().requires_grad_())):
         with pytest.raises(ValueError, match="there is one in theta alone"):
-            strata.torch.loglikelihood(theta, at, y)
+            strata.torch.loglikelihood(theta, at, y, mean="none")
     A = matrix()
-    for value in (strata.torch.loglikelihood(theta, places, values), strata.torch.logdet(A), strata.torch.solve(A, right_hand_side(N)).sum()):
+    for value in (strata.torch.loglikelihood(theta, places, values, mean="none"), strata.torch.logdet(A), strata.torch.solve(A, right_hand_side(N)).sum()):
         with pytest.raises(RuntimeError, match="first derivatives alone"):
             value.backward(create_graph=True)
     with pytest.raises(TypeError, match="theta is a list, must be a torch.Tensor"):
-        strata.torch.loglikelihood(theta.tolist(), places, values)
+        strata.torch.loglikelihood(theta.tolist(), places, values, mean="none")
     with pytest.raises(TypeError, match="values is a ndarray, must be a torch.Tensor"):
-        strata.torch.loglikelihood(theta, places, values.numpy())
+        strata.torch.loglikelihood(theta, places, values.numpy(), mean="none")
     with pytest.raises(TypeError, match="A is a ndarray, must be a torch.Tensor"):
         strata.torch.logdet(np.eye(2))
     with pytest.raises(TypeError, match="b is a ndarray, must be a torch.Tensor"):

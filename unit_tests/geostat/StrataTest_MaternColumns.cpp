@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <geostat/detail/Strata_ClosedColumns.hpp>
+#include <geostat/detail/Strata_MaternColumns.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@
 namespace {
 
 using namespace strata::geostat;
-using detail::ClosedCovariance, detail::Location;
+using detail::ColumnCovariance, detail::Location;
 constexpr double smoothness[] = {0.5, 1.5, 2.5};
 
-long double reference(ClosedCovariance const& c, double h) {
+long double reference(ColumnCovariance const& c, double h) {
   long double const x = h;
   return c.sigma2 * (c.nu == 0.5 ? 1 : c.nu == 1.5 ? 1 + x : 1 + x + x * x / 3) * std::exp(-x);
 }
@@ -29,12 +29,12 @@ double ulps(double value, long double expected) {
 }
 
 /// For vectors of 16, 32 and 64 bytes, as far as the processor has them.
-class ClosedColumns : public testing::TestWithParam<int> {
+class MaternColumns : public testing::TestWithParam<int> {
  protected:
-  std::vector<double> column(ClosedCovariance const& c, Location const& from,
+  std::vector<double> column(ColumnCovariance const& c, Location const& from,
                              std::vector<double> const& x, std::vector<double> const& y) const {
     std::vector<double> C(x.size() + 1, -7);
-    detail::closed_column(GetParam())(c, from, x.data(), y.data(),
+    detail::matern_column(GetParam())(c, from, x.data(), y.data(),
                                       static_cast<std::int64_t>(x.size()), C.data());
     EXPECT_EQ(C.back(), -7);
     C.pop_back();
@@ -42,14 +42,14 @@ class ClosedColumns : public testing::TestWithParam<int> {
   }
 };
 
-TEST_P(ClosedColumns, AreWithinThreeOrFourUlp) {
+TEST_P(MaternColumns, AreWithinThreeOrFourUlp) {
   std::vector<double> x, y;  // on a line through the point, so that distances are not rounded
   for (double h = 1e-3; h < 3.7 * 699; h *= 1.00003) x.push_back(h);
   for (double h = 1e-300; h < 1e-3; h *= 3) x.push_back(-h);
   x.push_back(0);
   y.assign(x.size(), 0);
   for (double const nu : smoothness) {
-    ClosedCovariance const c{1.7, 3.7, nu};
+    ColumnCovariance const c{1.7, 3.7, nu};
     auto const C = column(c, {0, 0, 0}, x, y);
     double worst = 0;
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -59,8 +59,8 @@ TEST_P(ClosedColumns, AreWithinThreeOrFourUlp) {
   }
 }
 
-TEST_P(ClosedColumns, MeasureDistancesInThePlane) {
-  ClosedCovariance const c{2, 0.1, 0.5};
+TEST_P(MaternColumns, MeasureDistancesInThePlane) {
+  ColumnCovariance const c{2, 0.1, 0.5};
   Location const from{0.25, 0.75, 0};
   std::vector<double> x, y;
   for (int i = 0; i < 600; ++i) x.push_back(i / 600.), y.push_back(i % 37 / 37.);
@@ -72,11 +72,11 @@ TEST_P(ClosedColumns, MeasureDistancesInThePlane) {
   }
 }
 
-TEST_P(ClosedColumns, HaveEntriesThatDependOnTheirTwoPointsAlone) {
+TEST_P(MaternColumns, HaveEntriesThatDependOnTheirTwoPointsAlone) {
   std::vector<double> x, y;
   for (int i = 0; i < 517; ++i) x.push_back(std::sin(i)), y.push_back(std::cos(0.7 * i));
   for (double const nu : smoothness) {
-    ClosedCovariance const c{1.3, 0.2, nu};
+    ColumnCovariance const c{1.3, 0.2, nu};
     Location const from{0.3, -0.4, 0};
     auto const C = column(c, from, x, y);
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -86,10 +86,10 @@ TEST_P(ClosedColumns, HaveEntriesThatDependOnTheirTwoPointsAlone) {
   }
 }
 
-TEST_P(ClosedColumns, FallToZeroBeyondTheRangeOfTheirSeries) {
+TEST_P(MaternColumns, FallToZeroBeyondTheRangeOfTheirSeries) {
   std::vector<double> const x = {1, 699.5, 700, 720, 745, 799, 801, 1e10, 1e300, 2}, y(x.size(), 0);
   for (double const nu : smoothness) {
-    ClosedCovariance const c{3, 1, nu};
+    ColumnCovariance const c{3, 1, nu};
     auto const C = column(c, {0, 0, 0}, x, y);
     for (std::size_t const i : {2, 3, 4, 5, 6, 7, 8})
       EXPECT_EQ(C[i], 3 * detail::matern_closed_form(nu, x[i])) << i;
@@ -99,9 +99,9 @@ TEST_P(ClosedColumns, FallToZeroBeyondTheRangeOfTheirSeries) {
   }
 }
 
-TEST_P(ClosedColumns, MayBeEmpty) { EXPECT_TRUE(column({1, 1, 0.5}, {0, 0, 0}, {}, {}).empty()); }
+TEST_P(MaternColumns, MayBeEmpty) { EXPECT_TRUE(column({1, 1, 0.5}, {0, 0, 0}, {}, {}).empty()); }
 
-INSTANTIATE_TEST_SUITE_P(Bytes, ClosedColumns, testing::Values(16, 32, 64),
+INSTANTIATE_TEST_SUITE_P(Bytes, MaternColumns, testing::Values(16, 32, 64),
                          [](auto const& bytes) { return std::to_string(bytes.param); });
 
 }  // namespace

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_CLOSED_COLUMNS_HPP
-#define STRATA_CLOSED_COLUMNS_HPP
+#ifndef STRATA_MATERN_COLUMNS_HPP
+#define STRATA_MATERN_COLUMNS_HPP
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <geostat/Strata_Locations.hpp>
+#include <geostat/detail/Strata_MaternTable.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -13,20 +14,22 @@
 
 namespace strata::geostat::detail {
 
-/// sigma2 times the closed form of nu = 1/2, 3/2 or 5/2.
-struct ClosedCovariance {
+/// sigma2 times the closed form of nu = 1/2, 3/2 or 5/2, or what a table has of another nu.
+struct ColumnCovariance {
   double sigma2, range, nu;
+  MaternTable const* table = nullptr;
 };
 
 /// C[i] = C(h_i) for the distances h_i of (x[i], y[i]) from a point in the plane, i < n, many at a time. What an
 /// entry is depends on nothing but its two points, which may be exchanged.
 ///
-/// Error    3 ulp for nu = 1/2, 4 for the others, beside what the distance's rounding makes (tested).
-using ClosedColumn = void(ClosedCovariance const& covariance, Location const& from, double const* x,
+/// Error    3 ulp for nu = 1/2, 4 for the other closed forms, beside what the distance's rounding makes (tested); of a table
+///          see MaternTable.
+using MaternColumn = void(ColumnCovariance const& covariance, Location const& from, double const* x,
                           double const* y, std::int64_t n, double* C);
 
 /// For the widest vectors that the processor has, of 16, 32 or 64 bytes, but no wider ones than asked for.
-ClosedColumn* closed_column(int most_bytes = 64);
+MaternColumn* matern_column(int most_bytes = 64);
 
 /// Locations coordinate by coordinate, on a host; elsewhere there are none.
 template <class MemorySpace>
@@ -48,9 +51,9 @@ Coordinates<MemorySpace> coordinates_of(Locations const& locations) {
 
 /// Columns of a matrix on a host: all of their entries, or those on and below the diagonal.
 template <class MatrixView>
-struct ClosedColumns {
-  ClosedColumn* column;
-  ClosedCovariance covariance;
+struct MaternColumns {
+  MaternColumn* column;
+  ColumnCovariance covariance;
   double const *x, *y;       // of the rows
   Location const* points;    // of the columns
   std::int64_t on_diagonal;  // the row of column 0 that is the same location

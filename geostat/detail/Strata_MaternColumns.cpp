@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <geostat/detail/Strata_ClosedColumns.hpp>
+#include <geostat/detail/Strata_MaternColumns.hpp>
 
 #include <core/kokkos_ext/Strata_HostVectors.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
@@ -43,7 +43,7 @@ STRATA_INLINE double decay(double x) {
 
 // Padded to whole vectors, so that no entry is evaluated in another way than its neighbours.
 template <class Polynomial>
-STRATA_INLINE void run(ClosedCovariance const& c, Location const& from, double const* x,
+STRATA_INLINE void run(ColumnCovariance const& c, Location const& from, double const* x,
                        double const* y, std::int64_t n, double* C, Polynomial const& polynomial) {
   double dx[chunk], dy[chunk], h[chunk], value[chunk];
   for (std::int64_t first = 0; first < n; first += chunk) {
@@ -68,29 +68,61 @@ STRATA_INLINE void run(ClosedCovariance const& c, Location const& from, double c
   }
 }
 
-STRATA_INLINE void run(ClosedCovariance const& c, Location const& from, double const* x,
+// By a table: what is one vector loop above is one here, but for the polynomials, whose coefficients lie apart.
+STRATA_INLINE void look_up(ColumnCovariance const& c, Location const& from, double const* x,
+                           double const* y, std::int64_t n, double* C) {
+  constexpr double nearest = MaternTable::nearest, farthest = 511;
+  double h[chunk], near[chunk], fall[chunk];
+  for (std::int64_t first = 0; first < n; first += chunk) {
+    std::int64_t const count = std::min(chunk, n - first),
+                       padded = (count + step - 1) / step * step;
+    for (std::int64_t i = padded - step; i < padded; ++i) h[i] = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      double const dx = from.x - x[first + i], dy = from.y - y[first + i];
+      h[i] = std::sqrt(dx * dx + dy * dy) / c.range;
+    }
+    for (std::int64_t i = 0; i < padded; ++i) {
+      double const above = h[i] > nearest ? h[i] : nearest;
+      near[i] = above < farthest ? above : farthest;
+      fall[i] = decay(near[i]);
+    }
+    bool all_held = true;
+    for (std::int64_t i = 0; i < count; ++i) {
+      double const value = c.table->at(MaternTable::place(near[i] * near[i])) * fall[i];
+      C[first + i] = c.sigma2 * (value < 1 ? value : 1);
+      all_held &= h[i] >= nearest && h[i] < farthest;
+    }
+    if (all_held) continue;
+    for (std::int64_t i = 0; i < count; ++i)
+      if (!(h[i] >= nearest && h[i] < farthest))
+        C[first + i] = c.sigma2 * c.table->bessel().matern(h[i]);
+  }
+}
+
+STRATA_INLINE void run(ColumnCovariance const& c, Location const& from, double const* x,
                        double const* y, std::int64_t n, double* C) {
+  if (c.table) return look_up(c, from, x, y, n, C);
   if (c.nu == 0.5) return run(c, from, x, y, n, C, [](double) { return 1.0; });
   if (c.nu == 1.5) return run(c, from, x, y, n, C, [](double h) { return 1 + h; });
   run(c, from, x, y, n, C, [](double h) { return 1 + h + h * h / 3; });
 }
 
-void run_16(ClosedCovariance const& c, Location const& from, double const* x, double const* y,
+void run_16(ColumnCovariance const& c, Location const& from, double const* x, double const* y,
             std::int64_t n, double* C) {
   run(c, from, x, y, n, C);
 }
-STRATA_VECTORS_OF_32 void run_32(ClosedCovariance const& c, Location const& from, double const* x,
+STRATA_VECTORS_OF_32 void run_32(ColumnCovariance const& c, Location const& from, double const* x,
                                  double const* y, std::int64_t n, double* C) {
   run(c, from, x, y, n, C);
 }
-STRATA_VECTORS_OF_64 void run_64(ClosedCovariance const& c, Location const& from, double const* x,
+STRATA_VECTORS_OF_64 void run_64(ColumnCovariance const& c, Location const& from, double const* x,
                                  double const* y, std::int64_t n, double* C) {
   run(c, from, x, y, n, C);
 }
 
 }  // namespace
 
-ClosedColumn* closed_column(int most_bytes) {
+MaternColumn* matern_column(int most_bytes) {
   return of_vectors(host_vector_bytes(most_bytes), run_16, run_32, run_64);
 }
 

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_APPS_MLE_DATA_HPP
+#define STRATA_APPS_MLE_DATA_HPP
+
+#include <apps/mle/Strata_Mle.hpp>
+#include <core/io/Strata_Csv.hpp>
+#include <geostat/Strata_Locations.hpp>
+
+#include <vector>
+
+namespace strata::apps {
+
+class Progress;
+
+/// Observations in the order of the matrix's rows.
+struct Observations {
+  geostat::Locations locations;
+  std::vector<double> values;
+};
+
+/// Great circles where the columns are longitude and latitude.
+geostat::Metric metric_of(Stations const& stations);
+
+/// Read the station file, without what is not to be counted; copies and warnings go to `result`.
+///
+/// Throws   what `read_stations` throws.
+Observations read_observations(MleOptions const& options, Progress& progress, MleResult& result);
+
+}  // namespace strata::apps
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_Errors.hpp>
+#include <geostat/Strata_Fit.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace strata::geostat {
+
+namespace {
+
+double mean_square(std::span<double const> values, double about) {
+  auto const n = static_cast<double>(values.size());
+  double sum = 0;
+  for (double const value : values) sum += (value - about) * (value - about) / n;
+  return sum;
+}
+
+// Between quantiles, so that one place that is far from all others counts for nothing: 95 % of them lie there.
+double spread(std::vector<double> values) {
+  std::ranges::sort(values);
+  auto const last = static_cast<double>(values.size() - 1);
+  return values[static_cast<std::size_t>(std::ceil(0.975 * last))] -
+         values[static_cast<std::size_t>(std::floor(0.025 * last))];
+}
+
+double extent(Locations const& locations, double width, double height) {
+  bool const globe = locations.metric == Metric::GreatCircle;
+  // On the sphere no location is further away than half of the equator.
+  double const degree = globe ? detail::earth_radius_km * detail::radians_per_degree : 1;
+  return degree * std::hypot(globe ? std::min(width, 180.0) : width, height);
+}
+
+// Of nearly all places; of all where these coincide.
+double extent(Locations const& locations) {
+  double const of_most = extent(locations, spread(locations.x), spread(locations.y));
+  if (of_most > 0) return of_most;
+  auto const [left, right] = std::ranges::minmax(locations.x);
+  auto const [bottom, top] = std::ranges::minmax(locations.y);
+  return extent(locations, right - left, top - bottom);
+}
+
+// Nearly the least distance of neighbours.
+double nearest(Locations const& locations) {
+  auto const distances = detail::nearest_distances(locations);
+  STRATA_REQUIRE(ValueError, !distances.empty(), "default_fit_options: all locations coincide");
+  return distances[(distances.size() - 1) / 20];
+}
+
+}  // namespace
+
+FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
+                               Mean mean) {
+  check_locations(locations);
+  STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(values.size()) == locations.size(),
+                 "default_fit_options: ", values.size(), " values at ", locations.size(),
+                 " locations");
+  STRATA_REQUIRE(ValueError,
+                 std::ranges::adjacent_find(values, std::not_equal_to<>()) != values.end(),
+                 "default_fit_options: a fit needs at least two values that differ; all of these ",
+                 values.size(), " are the same");
+  detail::check_values(locations.size(), values);
+  double centre = 0;
+  for (double const value : values) centre += value / static_cast<double>(values.size());
+  double const variance = mean_square(values, centre);
+  double const field = mean == Mean::None ? mean_square(values, 0) : variance;
+  STRATA_REQUIRE(ValueError, std::isnormal(1e-14 * variance) && std::isfinite(100 * field),
+                 "default_fit_options: the values have the variance ", variance,
+                 " and the mean square ", mean_square(values, 0),
+                 ", of which fp64 can't hold 1e-14 and 100 times; take another unit");
+  double const neighbour = nearest(locations), apart = extent(locations);
+  bool const has_copies = find_copies(locations, values).places > 0;
+  bool const globe = locations.metric == Metric::GreatCircle;
+  FitOptions options;
+  options.mean = mean;
+  options.start = {0.9 * field, apart / 10, 0.5, 0.1 * variance};
+  options.lower = {1e-14 * variance, std::min(neighbour / 10, apart / 100), 0.1,
+                   has_copies ? 1e-6 * variance : 0};
+  options.upper = {100 * field, 10 * apart, globe ? 0.5 : 3.0, 100 * field};
+  if (globe) options.start.nu = 0.45;
+  return options;
+}
+
+}  // namespace strata::geostat

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_FIT_VARIABLES_HPP
+#define STRATA_FIT_VARIABLES_HPP
+
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/detail/Strata_Scoring.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace strata::geostat::detail {
+
+/// What a search varies: the nugget's share of the sill, and the logarithms of range and nu.
+///
+/// Where sigma2 is free, and the nugget is free or 0, S = s C with the sill s = sigma2 + nugget. The s of the largest
+/// likelihood is rss / n, rss = r' C^-1 r, so that C alone is searched. The share is 0 at a nugget of 0 and the likelihood has
+/// a finite slope there; the logarithm of a nugget would go on for ever. Of other variances v the variable is v / (v + v0)
+/// for the sill v0 of the start: where one is fixed, or bounds of sigma2 and nugget matter, which are no box then.
+class FitVariables {
+ public:
+  /// Throws   ValueError as `fit` does.
+  explicit FitVariables(FitOptions const& options, bool may_have_sill = true);
+
+  /// How many there are.
+  std::size_t size() const { return kinds_.size(); }
+  /// Whether the sill follows from the others.
+  bool has_sill() const { return has_sill_; }
+  /// Which of them is the nugget's share of the sill.
+  std::optional<std::size_t> share() const { return find(Kind::Share); }
+  /// Which of them is the nugget, or its share.
+  std::optional<std::size_t> nugget() const { return share() ? share() : find(Kind::Nugget); }
+  /// The nugget at such a value.
+  double nugget_at(double x, double sill) const { return share() ? sill * x : unit_ * x / (1 - x); }
+  /// Bounds.
+  std::vector<double> const& lower() const { return lower_; }
+  std::vector<double> const& upper() const { return upper_; }
+  /// Steps that a search without derivatives begins with.
+  std::vector<double> steps(double first_step) const;
+  /// Towards a covariance matrix that is far from singular.
+  std::vector<double> safe() const;
+
+  /// Of a covariance, within the bounds.
+  std::vector<double> at(MaternCovariance const& theta) const;
+  /// The covariance that is factored; with a sill that follows that of 1.
+  MaternCovariance shape(std::span<double const> x) const;
+  /// The best sill within the bounds of sigma2 and nugget; 1 if it does not follow.
+  double sill(MaternCovariance const& shape, double rss, std::int64_t n) const;
+  /// Whether that is one of its bounds.
+  bool sill_is_held(MaternCovariance const& shape, double sill) const;
+  /// sill C.
+  MaternCovariance theta(MaternCovariance const& shape, double sill) const;
+
+  /// Derivatives that `model` needs.
+  std::array<bool, 4> wanted() const;
+  /// The log-likelihood about x by derivatives by the shape's parameters at this sill.
+  Quadratic model(MaternCovariance const& shape, double sill, double rss, std::int64_t n,
+                  LikelihoodDerivatives const& derivatives) const;
+
+  /// Marks parameters that are on their bounds, or no further from them than `slack`.
+  std::array<bool, 4> at_bound(std::span<double const> x, MaternCovariance const& theta,
+                               double slack) const;
+
+ private:
+  enum class Kind : std::uint8_t { Share, Sigma2, Range, Nu, Nugget };
+  void add(Kind kind, double lower, double upper);
+  std::optional<std::size_t> find(Kind kind) const;
+  // Least and largest sill, and the derivative of log sill by the share where the one that is asked for holds.
+  struct Sills {
+    double least, largest, by_share_at_least, by_share_at_largest;
+  };
+  Sills sills(MaternCovariance const& shape) const;
+  // d shape / d variable, for all of them.
+  std::vector<Parameters> jacobian(MaternCovariance const& shape) const;
+
+  Parameters start_, least_, largest_;  // of the parameters
+  std::array<bool, 4> fixed_;
+  bool has_sill_;
+  double unit_;  // v0
+  std::vector<Kind> kinds_;
+  std::vector<double> lower_, upper_;
+};
+
+/// How far a variable may be above its value, where the function falls from there on, until the quadratic has fallen by
+/// half of 3.84, the others at their best: what 95 % of the estimates don't contradict.
+double reach_above(Quadratic const& model, std::size_t variable);
+
+}  // namespace strata::geostat::detail
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Field.hpp"
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+// Fits whose best parameters lie on a boundary.
+
+namespace {
+
+using namespace strata;
+using namespace strata::geostat;
+using strata::test::some_values;
+using strata::test::throws_with;
+
+template <class Space>
+class FitBoundaries : public testing::Test {};
+TYPED_TEST_SUITE(FitBoundaries, strata::test::Spaces, strata::test::SpaceNames);
+
+// Where the best nugget is 0 the search ends there and says how large it may be; log(nugget) went on for ever.
+TYPED_TEST(FitBoundaries, ReachesANuggetOfZero) {
+  TypeParam const exec;
+  for (int seed = 1; seed <= 6; ++seed) {
+    Locations const at = synthetic_locations(120, seed);
+    auto const y = synthetic_field(exec, {.sigma2 = 1, .range = 0.1, .nu = 1}, at, seed);
+    auto const found = fit(exec, at, y, default_fit_options(at, y));
+    EXPECT_TRUE(found.converged) << found.reason;
+    EXPECT_LT(found.evaluations, 40);
+    if (found.theta.nugget > 0) continue;
+    EXPECT_TRUE(found.at_bound[3]);
+    EXPECT_GT(found.nugget_below, 0);
+    EXPECT_LT(found.nugget_below, found.theta.sigma2);
+    // What the quadratic says is near what the likelihood is there, the others held.
+    auto there = found.theta;
+    there.nugget = found.nugget_below;
+    double const fallen =
+        found.likelihood.log_likelihood - log_likelihood(exec, there, at, y).log_likelihood;
+    EXPECT_GT(fallen, 0.5) << seed;
+  }
+}
+
+TYPED_TEST(FitBoundaries, EndsForWhiteNoise) {
+  TypeParam const exec;
+  for (int seed = 1; seed <= 6; ++seed) {
+    Locations const at = synthetic_locations(60, seed);
+    auto const y = synthetic_field(exec, {1e-12, 0.1, 0.5, 1}, at, seed);
+    auto const found = fit(exec, at, y, default_fit_options(at, y));
+    EXPECT_TRUE(found.converged) << found.reason;
+    EXPECT_LT(found.evaluations, 100);
+    if (found.theta.sigma2 < 1e-10) EXPECT_TRUE(found.at_bound[0]) << seed;
+  }
+}
+
+// Fields of which rounding leaves no factor without a nugget: the least that has one is named.
+TYPED_TEST(FitBoundaries, KeepsTheNuggetThatLeavesAFactor) {
+  TypeParam const exec;
+  Locations const at = synthetic_locations(150);
+  std::vector<double> y;
+  for (std::size_t i = 0; i < at.x.size(); ++i)
+    y.push_back(std::sin(2 * at.x[i]) + std::cos(3 * at.y[i]));
+  auto options = default_fit_options(at, y);
+  options.upper.nu = 10;
+  auto const found = fit(exec, at, y, options);
+  EXPECT_EQ(found.likelihood.info, 0);
+  EXPECT_GT(found.not_positive_definite, 0);
+  if (found.kept_share > 0) {
+    EXPECT_NEAR(found.theta.nugget / (found.theta.sigma2 + found.theta.nugget), found.kept_share,
+                1e-3 * found.kept_share);
+    EXPECT_TRUE(found.at_bound[3]);
+  }
+}
+
+// A bound of sigma2 or nugget holds the sill, which is no box in the nugget's share.
+TYPED_TEST(FitBoundaries, FindsTheMaximumOnBoundsOfTheVariances) {
+  TypeParam const exec;
+  Locations const at = synthetic_locations(80);
+  auto const y = synthetic_field(exec, {1, 0.1, 0.5, 0.1}, at, 5);
+  for (MaternCovariance const& lower :
+       {MaternCovariance{0.01, 0.002, 0.1, 1e-4}, {2, 0.002, 0.1, 0}})
+    for (MaternCovariance const& upper : {MaternCovariance{100, 5, 3, 10}, {3, 5, 3, 0.02}}) {
+      FitOptions options;
+      options.start = {2.5, 0.1, 0.5, 0.01};
+      options.lower = lower, options.upper = upper;
+      options.fixed[2] = true;
+      options.mean = Mean::Constant;
+      auto const found = fit(exec, at, y, options);
+      EXPECT_TRUE(found.converged) << found.reason;
+      if (!can_fit(Search::Bobyqa)) continue;
+      options.search = Search::Bobyqa;
+      auto const slow = fit(exec, at, y, options);
+      EXPECT_GT(found.likelihood.log_likelihood, slow.likelihood.log_likelihood - 1e-6);
+      EXPECT_LE(found.theta.nugget, upper.nugget);
+      EXPECT_GE(found.theta.nugget, lower.nugget);
+      EXPECT_GE(found.theta.sigma2, lower.sigma2);
+    }
+}
+
+TYPED_TEST(FitBoundaries, RefusesANuggetOfZeroWherePlacesRepeat) {
+  TypeParam const exec;
+  Locations const at{{0, 1, 0, 2}, {0, 1, 0, 3}};
+  auto const y = some_values(4);
+  auto options = default_fit_options(at, y);
+  EXPECT_GT(options.lower.nugget, 0);
+  EXPECT_TRUE(fit(exec, at, y, options).likelihood.info == 0);
+  options.lower.nugget = 0;
+  EXPECT_TRUE(throws_with<ValueError>("locations 1 and 3 (counted from 1) are both at (0, 0)",
+                                      [&] { (void)fit(exec, at, y, options); }));
+}
+
+}  // namespace
