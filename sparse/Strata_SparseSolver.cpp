@@ -13,6 +13,7 @@
 #include <sparse/krylov/detail/Strata_ConditionBound.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/krylov/detail/Strata_ResidualNorms.hpp>
+#include <sparse/krylov/detail/Strata_WithoutMeans.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
@@ -87,7 +88,6 @@ struct SparseSolver<Exec>::Impl {
                  Wide const& b, Wide const& x, SparseReport& report) const;
   double residual_norm(Exec const& exec, Wide const& b, Wide const& x) const;
   void measure(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report) const;
-  bool is_limit_of(SparseReport const& report) const;
 };
 
 template <class Exec>
@@ -143,6 +143,9 @@ auto SparseSolver<Exec>::Impl::make(Exec const& exec, Precision precision) const
     ready.bytes = cycle.bytes();
     ready.M = cycle;
   }
+  if (work.scales().any()) return ready;  // constants are not what it maps to 0
+  ready.M = detail::without_means(ready.M, work.parts());
+  if (both) ready.unrounded = detail::without_means(*ready.unrounded, work.parts());
   return ready;
 }
 
@@ -284,18 +287,13 @@ void SparseSolver<Exec>::Impl::measure(Exec const& exec, Wide const& b, Wide con
       report.relative_residual <= 2 * report.incompatible)
     report.status = KrylovStatus::LeastSquares;
   if (report.status == KrylovStatus::Converged && misses) report.status = KrylovStatus::Stalled;
-  bool const is_limit = is_limit_of(report);
+  // of an A with floating parts that b was not projected for nobody knows what least squares would leave
+  bool const is_known = work.parts().count() == 0 || work.is_symmetric();
+  bool const is_limit =
+      is_known &&
+      detail::is_within_rounding(A.global_rows(), report.relative_residual, report.backward_error);
   if (report.status == KrylovStatus::RoundingLimit && !is_limit)
     report.status = KrylovStatus::Stalled;
-}
-
-// Whether fp64 leaves no smaller residual than that of x, which is not so where x is all null space: where a part floats,
-// of an A that b was not projected for, nobody knows what least squares would leave.
-template <class Exec>
-bool SparseSolver<Exec>::Impl::is_limit_of(SparseReport const& report) const {
-  bool const is_known = work.parts().count() == 0 || work.is_symmetric();
-  return is_known && detail::is_within_rounding(A.global_rows(), report.relative_residual,
-                                                report.backward_error);
 }
 
 template <class Exec>

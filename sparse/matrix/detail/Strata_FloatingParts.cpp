@@ -150,9 +150,10 @@ std::int64_t count_differences(Exec const& exec, Matrix const& A, Wide<Exec> con
 }
 
 // mean(part) = the part's sum of x / rows, of this rank; a team a part.
-template <class Exec>
+template <class Exec, class Scalar>
 void sum_parts(Exec const& exec, Integers<Exec> const& begin, Integers<Exec> const& row,
-               Wide<Exec> const& share, Wide<Exec> const& x, Wide<Exec> const& mean) {
+               Wide<Exec> const& share, Vector<Scalar, typename Exec::memory_space> const& x,
+               Wide<Exec> const& mean) {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   Kokkos::parallel_for(
@@ -164,14 +165,15 @@ void sum_parts(Exec const& exec, Integers<Exec> const& begin, Integers<Exec> con
         double sum = 0;
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, begin(part), begin(part + 1)),
-            [&](std::int64_t k, double& own) { own += factor * x(row(k)); }, sum);
+            [&](std::int64_t k, double& own) { own += factor * static_cast<double>(x(row(k))); },
+            sum);
         Kokkos::single(Kokkos::PerTeam(team), [&] { mean(part) = sum; });
       });
 }
 
-template <class Exec>
+template <class Exec, class Scalar>
 void subtract_means(Exec const& exec, Integers<Exec> const& begin, Integers<Exec> const& row,
-                    Wide<Exec> const& mean, Wide<Exec> const& x) {
+                    Wide<Exec> const& mean, Vector<Scalar, typename Exec::memory_space> const& x) {
   using Policy = Kokkos::TeamPolicy<Exec>;
   using Member = typename Policy::member_type;
   Kokkos::parallel_for(
@@ -179,8 +181,10 @@ void subtract_means(Exec const& exec, Integers<Exec> const& begin, Integers<Exec
       Policy(exec, static_cast<int>(mean.extent(0)), Kokkos::AUTO),
       KOKKOS_LAMBDA(Member const& team) {
         auto const part = static_cast<std::int64_t>(team.league_rank());
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin(part), begin(part + 1)),
-                             [&](std::int64_t k) { x(row(k)) -= mean(part); });
+        Kokkos::parallel_for(
+            Kokkos::TeamThreadRange(team, begin(part), begin(part + 1)), [&](std::int64_t k) {
+              x(row(k)) = static_cast<Scalar>(static_cast<double>(x(row(k))) - mean(part));
+            });
       });
 }
 
@@ -269,7 +273,9 @@ FloatingParts<Exec>::FloatingParts(Exec const& exec, DistributedMatrix<Exec> con
 }
 
 template <class Exec>
-void FloatingParts<Exec>::remove_means(Exec const& exec, Wide const& x) const {
+template <class Scalar>
+void FloatingParts<Exec>::remove_means(Exec const& exec,
+                                       Vector<Scalar, typename Exec::memory_space> const& x) const {
   if (count_ == 0) return;
   sum_parts(exec, begin_, row_, share_, x, mean_);
   if (comm_.size() > 1) {
@@ -283,7 +289,12 @@ void FloatingParts<Exec>::remove_means(Exec const& exec, Wide const& x) const {
   subtract_means(exec, begin_, row_, mean_, x);
 }
 
-#define STRATA_INSTANTIATE_FLOATING_PARTS(Space) template class FloatingParts<Space>;
+#define STRATA_INSTANTIATE_FLOATING_PARTS(Space)                     \
+  template class FloatingParts<Space>;                               \
+  template void FloatingParts<Space>::remove_means(                  \
+      Space const&, Vector<fp64, Space::memory_space> const&) const; \
+  template void FloatingParts<Space>::remove_means(                  \
+      Space const&, Vector<fp32, Space::memory_space> const&) const;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_FLOATING_PARTS)
 
 }  // namespace strata::sparse::detail

@@ -25,7 +25,8 @@ class FloatingParts {
   std::int64_t rows() const { return rows_; }    ///< in them, over all ranks
 
   /// x_i less the mean of x over i's part; x in A's order. Collective; fences.
-  void remove_means(Exec const& exec, Wide const& x) const;
+  template <class Scalar>
+  void remove_means(Exec const& exec, Vector<Scalar, typename Exec::memory_space> const& x) const;
 
  private:
   using Integers = Vector<std::int64_t, typename Exec::memory_space>;

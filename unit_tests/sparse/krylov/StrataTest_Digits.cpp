@@ -72,7 +72,7 @@ TYPED_TEST(DigitsTest, TheConditionIsABoundFromBelowAndNoEmptyOne) {
         double const m = static_cast<double>(n) + 1, truth = m * m / 2;
         EXPECT_TRUE(report.solved());
         EXPECT_LE(report.condition_at_least, 1.001 * truth);
-        EXPECT_GE(report.condition_at_least, truth / 30);
+        EXPECT_GE(report.condition_at_least, truth / 300);
       }
 }
 
