@@ -55,7 +55,7 @@ std::pair<nb::object, bool> unversioned(nb::object const& capsule) {
   if (!result.is_valid()) throw nb::python_error();
   PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
   PyCapsule_SetDestructor(capsule.ptr(), nullptr);
-  tensor.release();
+  [[maybe_unused]] auto* const owned = tensor.release();  // by the capsule
   return {result, (from->flags & read_only) != 0};
 }
 
