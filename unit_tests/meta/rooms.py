@@ -30,12 +30,14 @@ UP = ("ooc/executor", "ooc/Strata_CholeskyOptions.hpp")
 # Arrows that make circles of the boxes of a room, at most MOST_UP in each: without them no box includes itself by others.
 MOST_UP = 3
 UP_INSIDE = {
+    "apps/mle": (("MleData", "Mle"),),
     "apps/solve": (("SolveProblem", "Solve"),),
     "core/blas": (("detail/FormattedProduct", "LeafBlas"),),
     "core/info": (("detail/HostInfo", "Version"), ("vendor/VendorInfo", "Version")),
     "core/io": (("detail/CsvStream", "Csv"), ("detail/MatrixMarketStream", "MatrixMarket"), ("detail/NpyStream", "Npy")),
     "dense": (("detail/CholeskyState", "Cholesky"),),
     "dense/refine": (("Refinement", "detail/RefinementMemory"), ("Refinement", "detail/Refiner"), ("detail/BlockVectors", "detail/BlockVectorLoops")),
+    "geostat": (("detail/FitObjective", "Fit"), ("detail/FitVariables", "Fit")),
     "lapack": (("detail/Problem", "detail/SystemCall"), ("detail/Report", "detail/Settings")),
     "ooc": (("detail/TileFactorState", "Cholesky"),),
     "ooc/executor": (("detail/ExecutorStream", "detail/Executor"), ("detail/ExecutorOperands", "detail/ExecutorStream")),
