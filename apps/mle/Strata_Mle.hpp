@@ -148,6 +148,7 @@ struct MleResult {
   std::vector<std::string> warnings;  ///< what the user should know of the data and the model
   std::size_t bytes_needed = 0;
   double read_seconds = 0, total_seconds = 0;
+  bool is_ended = false;  ///< a signal ended the fit: what is there is the best until then
 
   /// False where tiles in low precision leave nothing to say of it.
   bool log_det_known() const;

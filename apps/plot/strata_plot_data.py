@@ -203,7 +203,7 @@ def find_compare(item):
     if report.get("mixed") and report.get("fp64"):
         bars = collections.defaultdict(dict)
         for who, phase in (("mixed precision", report["mixed"]), ("fp64", report["fp64"])):
-            for motif in phase["motifs_of_one_cycle"]:
+            for motif in (phase["motifs"] or {"parts": []})["parts"]:
                 bars[motif["name"]][who] = motif["gb_per_s"] or 0
-        return {"unit": "GB/s", "bars": bars}
+        return {"unit": "GB/s", "bars": bars} if bars else None
     return None

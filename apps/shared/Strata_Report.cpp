@@ -3,6 +3,7 @@
 #include <apps/shared/Strata_Report.hpp>
 
 #include <apps/shared/Strata_Progress.hpp>
+#include <apps/shared/Strata_RunFacts.hpp>
 #include <comm/Strata_Communicator.hpp>
 #include <core/io/Strata_TextFile.hpp>
 
@@ -126,10 +127,12 @@ void Report::write(std::string const& path) const {
 
 void publish(Communicator const& comm, Progress& progress, std::string const& json,
              std::function<Report()> const& make) {
+  auto const facts = run_facts(comm);
   comm.agree([&] {
     if (comm.rank() != 0) return;
     progress.phase("writing");
-    Report const report = make();
+    Report report = make();
+    add_run(report, facts);
     report.write(json);  // first: a pipe may be closed
     progress.clear();
     report.print(std::cout, json);

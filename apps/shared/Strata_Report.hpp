@@ -86,7 +86,7 @@ Report::Value or_null(std::optional<T> const& value) {
   return value ? Report::Value(*value) : Report::Value(nullptr);
 }
 
-/// The end of a command: the first rank makes its report, with the files that `make` writes, writes the document to `json` and
+/// The end of a command: the first rank makes its report, with the files that `make` writes, adds how and where it was run, writes the document to `json` and
 /// prints the table. Collective; all ranks throw what it throws.
 void publish(Communicator const& comm, Progress& progress, std::string const& json,
              std::function<Report()> const& make);

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
@@ -123,6 +124,12 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   choices.monitor = [&](std::int64_t iteration, double residual) {
     outcome.history.emplace_back(iteration, residual);
     tell(residual);
+    constexpr std::int64_t iterations = 32;  // between questions, each a sum over the ranks
+    if (iteration % iterations == 0)
+      comm.agree([&] {
+        end_if_asked(words(" after ", iteration, " iterations, at a relative residual of ",
+                           text("%.3g", residual), "; nothing is kept"));
+      });
     if (reports && iteration == many_iterations)
       progress.aside([&] { suggest_blocks(std::cerr, outcome); });
   };

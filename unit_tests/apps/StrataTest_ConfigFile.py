@@ -15,9 +15,9 @@ COMMANDS = ("solve", "mle", "hpgmxp", "plot", "info")
 def without_times(value):
     """What two runs of the same options have alike."""
     if isinstance(value, dict):
-        timed = ("seconds", "configuration", "tflops", "memory_available_bytes")
+        timed = ("seconds", "configuration", "run", "tflops", "memory_available_bytes")
         return {key: without_times(inner) for key, inner in value.items() if key not in timed and "second" not in key and "gflops" not in key
-                and "gb_per_s" not in key and key not in ("motifs_of_one_cycle", "share", "rating_gflops", "ms_per_iteration", "bytes_needed")}
+                and "gb_per_s" not in key and key not in ("motifs", "share", "rating_gflops", "ms_per_iteration", "bytes_needed")}
     return [without_times(inner) for inner in value] if isinstance(value, list) else value
 
 
