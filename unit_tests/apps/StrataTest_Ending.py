@@ -70,7 +70,7 @@ class Ending(ProgramTest):
     def test_a_solve_in_tiles_without_a_checkpoint_says_so(self):
         words = ("solve", "--out-of-core", "--generate", "matern", "--n", 8000, "--tile", 100)
         begin = time.monotonic()
-        code, _, err = self.ended(words, lambda: time.monotonic() - begin > 2)
+        code, _, err = self.ended(words, lambda: time.monotonic() - begin > 1)
         self.assertEqual(code, ENDED, err)
         self.assertEqual(self.said(err), "strata: ended by SIGTERM; without --checkpoint nothing is kept")
 
@@ -108,7 +108,7 @@ class Ending(ProgramTest):
         report, public = self.path("h.json"), self.path("h.txt")
         words = ("hpgmxp", "--nx", 16, "--rt", 3600, "--json", report, "--report", public)
         begin = time.monotonic()
-        code, out, err = self.ended(words, lambda: time.monotonic() - begin > 5, ranks, **how)
+        code, out, err = self.ended(words, lambda: time.monotonic() - begin > 4, ranks, **how)
         self.assertEqual(code, ENDED, err)
         self.assertEqual(self.said(err), "strata: ended by a signal; the report has what was done by then")
         document = load_valid(report, "hpgmxp")
@@ -130,14 +130,14 @@ class Ending(ProgramTest):
         begin = time.monotonic()
         words = ("solve", "--generate", "poisson7", "--n", 48, "--preconditioner", "none", "--solver", "gmres", "--restart", 2, "--tolerance", "1e-15",
                  "--max-iterations", 100000000)
-        code, _, err = self.ended(words, lambda: time.monotonic() - begin > 2.5, 2, of=1)
+        code, _, err = self.ended(words, lambda: time.monotonic() - begin > 1.5, 2, of=1)
         self.assertEqual(code, ENDED, err)
         self.assertRegex(self.said(err), "ended by SIGTERM after [0-9]+ iterations, at a relative residual of [0-9.e-]+; nothing is kept$")
 
     def test_a_second_signal_kills(self):
         words = ("hpgmxp", "--nx", 96, "--rt", 3600, "--run_type", "standalone_mxp")
         process = subprocess.Popen([PROGRAM, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(2)
+        time.sleep(1)
         process.send_signal(signal.SIGTERM)
         time.sleep(0.5)
         self.assertIsNone(process.poll())  # in a set-up or a solve that takes longer
