@@ -14,8 +14,9 @@
  *           GPUs; the host's is then copied.
  * Threads   may call at once; a strata_factor is one thread's at a time.
  * fork      a child can go on in a build whose Kokkos has no threads and no GPU (Serial), with the
- *           factors it has inherited too; in others it is told STRATA_NOT_READY. Products of bf16
- *           and fp16 are then made without oneDNN if the parent has made some with it.
+ *           factors it has inherited too; in others it is told STRATA_NOT_READY, as in all where
+ *           another thread was in a call. Products of bf16 and fp16 are then made without oneDNN
+ *           if the parent has made some with it.
  * exit      static objects may call until the last of them is destroyed.
  * Structs   begin with their size, which the caller sets: strata_options o = {.struct_size =
  *           sizeof o}; 0 in every other member of strata_options means the default. */

@@ -28,18 +28,56 @@ function(strata_precompile target group)
   endif()
 endfunction()
 
+# strata_join_sources(<target> <number> [APART <source>...])
+#
+# This number of the target's C++ sources become one, which includes them, but for those APART and those with compile
+# options of their own. CMake's UNITY_BUILD names sources by absolute paths; these paths are relative, so that ccache knows
+# the same source in another checkout. It begins at the end of the folder's CMakeLists.txt, which may add sources until then.
+function(strata_join_sources target number)
+  cmake_parse_arguments(arg "" "" "APART" ${ARGN})
+  set_target_properties(${target} PROPERTIES STRATA_APART "${arg_APART}")
+  # A source that another one includes looks like a header to GCC, whose unnamed namespaces it warns of.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL strata_write_joined_sources ${target} ${number})")
+endfunction()
+function(strata_write_joined_sources target number)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(apart ${target} STRATA_APART)
+  set(together)
+  foreach(source IN LISTS sources)
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    get_source_file_property(macros ${source} COMPILE_DEFINITIONS)
+    if(source MATCHES "\\.cpp$" AND NOT source IN_LIST apart AND NOT options AND NOT macros)
+      list(APPEND together ${source})
+    endif()
+  endforeach()
+  set(count 0)
+  while(together)
+    list(SUBLIST together 0 ${number} batch)
+    list(REMOVE_ITEM together ${batch})
+    set(joined ${CMAKE_CURRENT_BINARY_DIR}/joined/${target}_${count}.cpp)
+    set(text)
+    foreach(source IN LISTS batch)
+      file(REAL_PATH ${source} path BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+      file(RELATIVE_PATH path ${CMAKE_CURRENT_BINARY_DIR}/joined ${path})
+      string(APPEND text "#include \"${path}\"  // NOLINT\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${joined} CONTENT "${text}" @ONLY)
+    target_sources(${target} PRIVATE ${joined})
+    set_source_files_properties(${batch} PROPERTIES HEADER_FILE_ONLY ON)
+    math(EXPR count "${count} + 1")
+  endwhile()
+endfunction()
+
 # strata_compile_together(<target> <group> [APART <source>...])
 #
-# The same, and several sources are one at a time, as most of the time of one goes into what all of them instantiate; but for
-# those APART, whose own code takes long.
+# Precompiled headers and joined sources, as most of the time of a source goes into what all of them instantiate; those APART,
+# whose own code takes long, stay alone.
 function(strata_compile_together target group)
   cmake_parse_arguments(arg "" "" "APART" ${ARGN})
   strata_precompile(${target} ${group})
   if(TARGET ${group})
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-    set_source_files_properties(${arg_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    # A source that another one includes looks like a header to GCC, whose unnamed namespaces it warns of.
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+    strata_join_sources(${target} 6 APART ${arg_APART})
   endif()
 endfunction()
 

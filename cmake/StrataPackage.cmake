@@ -27,6 +27,11 @@ foreach(_module IN LISTS Strata_MODULES)
     get_property(_value GLOBAL PROPERTY Strata_${_module}_${_item})
     string(APPEND Strata_MODULE_TABLE "set(_strata_${_module}_${_item} \"${_value}\")\n")
   endforeach()
+  get_property(_is_c_interface GLOBAL PROPERTY Strata_${_module}_C_INTERFACE)
+  if(_is_c_interface)  # the program needs none of them, so that a tree can be without
+    set(_file ${CMAKE_SHARED_LIBRARY_PREFIX}strata_${_module}${CMAKE_SHARED_LIBRARY_SUFFIX})
+    string(APPEND Strata_MODULE_TABLE "set(_strata_${_module}_LIBRARY ${_module}/${_file} ${_file})\n")
+  endif()
   install(EXPORT Strata-${_module}-targets NAMESPACE Strata:: DESTINATION ${_package_dir})
   export(EXPORT Strata-${_module}-targets NAMESPACE Strata::
     FILE ${PROJECT_BINARY_DIR}/Strata-${_module}-targets.cmake)
@@ -37,7 +42,7 @@ if(Strata_ENABLE_MPI)
 endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/StrataConfig.cmake.in
-  ${PROJECT_BINARY_DIR}/StrataConfig.cmake INSTALL_DESTINATION ${_package_dir})
+  ${PROJECT_BINARY_DIR}/StrataConfig.cmake INSTALL_DESTINATION ${_package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/StrataMpiFamily.cmake
   ${PROJECT_BINARY_DIR}/StrataMpiFamily.cmake COPYONLY)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/StrataConfigVersion.cmake
@@ -45,5 +50,5 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/StrataConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/StrataConfig.cmake ${PROJECT_BINARY_DIR}/StrataConfigVersion.cmake
   ${PROJECT_BINARY_DIR}/StrataMpiFamily.cmake DESTINATION ${_package_dir})
 strata_pkg_config(${Strata_MODULES})
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})

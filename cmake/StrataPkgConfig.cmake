@@ -73,6 +73,14 @@ function(_strata_write_pc name description cflags libs private)
   set(folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   file(RELATIVE_PATH up /${folder} /)
   string(REGEX REPLACE "/$" "" up "${up}")
+  set(cxx ${CMAKE_CXX_COMPILER})
+  if(Kokkos_ENABLE_CUDA AND NOT cxx MATCHES "nvcc")  # Kokkos' launcher calls its wrapper, which a program without CMake calls itself
+    find_program(Strata_NVCC_WRAPPER nvcc_wrapper HINTS ${Kokkos_DIR}/../../../bin)
+    mark_as_advanced(Strata_NVCC_WRAPPER)
+    if(Strata_NVCC_WRAPPER)
+      set(cxx ${Strata_NVCC_WRAPPER})
+    endif()
+  endif()
   set(text
 "# SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
@@ -80,7 +88,7 @@ prefix=\${pcfiledir}/${up}
 includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
 libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
 # the compiler that Strata and Kokkos were built with, Kokkos' version and its backends
-cxx=${CMAKE_CXX_COMPILER}
+cxx=${cxx}
 kokkos=${Kokkos_VERSION}
 backends=${Kokkos_DEVICES}
 

@@ -14,6 +14,18 @@ endif()
 # MPICH (MPIR_CVAR_*); others ignore it.
 set(Strata_MPI_TEST_ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;MPIR_CVAR_POLLS_BEFORE_YIELD=1;MPIR_CVAR_ENABLE_HEAVY_YIELD=1;OMP_NUM_THREADS=1")
 
+# strata_in_part(<part> <test>...): `bootstrap test` leaves these tests to `--part <part>` and `--all`. It must come after what sets
+# their labels.
+function(strata_in_part part)
+  set_property(TEST ${ARGN} APPEND PROPERTY LABELS all.${part})
+endfunction()
+
+# strata_folder_in_part(<part>): the same for all tests that this folder has added.
+function(strata_folder_in_part part)
+  get_property(names DIRECTORY PROPERTY TESTS)
+  strata_in_part(${part} ${names})
+endfunction()
+
 # strata_watch_test(<name> <labels>): the labels of a ctest entry of GoogleTest, that it is a failure if
 # nothing ran, and the log of the kernels and Views that it names.
 function(strata_watch_test name labels)
@@ -52,31 +64,41 @@ function(strata_add_test module)
     set(name strata.${module}.${backend})
     add_test(NAME ${name} COMMAND ${target} --gtest_filter=${filter})
     strata_watch_test(${name} "${module};${backend}")
+    if(backend MATCHES "^(CUDA|HIP)$" AND TARGET strata_label_logger)  # without the tool, under which nothing is replayed
+      add_test(NAME ${name}.unwatched COMMAND ${target} --gtest_filter=${filter})
+      set_tests_properties(${name}.unwatched PROPERTIES
+        LABELS "${module};${backend}" FAIL_REGULAR_EXPRESSION "Running 0 tests")
+      strata_in_part(studies ${name}.unwatched)
+    endif()
   endforeach()
 endfunction()
 
-# strata_test_on_ranks(<module> <target> <ranks>...): an entry strata.<module>.mpi<N> for each number of ranks. It prints the
-# failures alone, which the lines of the passing tests of all ranks would hide.
+# strata_test_on_ranks(<module> <target> RANKS <number>... MORE <number>...): an entry strata.<module>.mpi<N> for each number of
+# ranks, those of MORE in the part `ranks`. It prints the failures alone, which the lines of the passing tests of all ranks would hide.
 function(strata_test_on_ranks module target)
-  foreach(ranks IN LISTS ARGN)
+  cmake_parse_arguments(arg "" "" "RANKS;MORE" ${ARGN})
+  foreach(ranks IN LISTS arg_RANKS arg_MORE)
     set(name strata.${module}.mpi${ranks})
     add_test(NAME ${name} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks}
       ${MPIEXEC_PREFLAGS} $<TARGET_FILE:${target}> ${MPIEXEC_POSTFLAGS})
     set_tests_properties(${name} PROPERTIES
       LABELS "${module};mpi" PROCESSORS ${ranks} TIMEOUT 600 FAIL_REGULAR_EXPRESSION "[^0-9]0 tests from"
       ENVIRONMENT "${Strata_MPI_TEST_ENVIRONMENT};OPENBLAS_NUM_THREADS=1;GTEST_BRIEF=1")
+    if(ranks IN_LIST arg_MORE)
+      strata_in_part(ranks ${name})
+    endif()
   endforeach()
 endfunction()
 
-# strata_add_mpi_test(<module> SOURCES ... [APART ...] LINK targets... RANKS numbers...): one executable, which starts MPI, and
-# its entries.
+# strata_add_mpi_test(<module> SOURCES ... [APART ...] LINK targets... RANKS numbers... MORE numbers...): one executable, which
+# starts MPI, and its entries.
 function(strata_add_mpi_test module)
-  cmake_parse_arguments(arg "" "" "SOURCES;APART;LINK;RANKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;APART;LINK;RANKS;MORE" ${ARGN})
   set(target strata_${module}_mpi_test)
-  add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/unit_tests/sparse/StrataTest_MpiMain.cpp)
+  add_executable(${target} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/unit_tests/StrataTest_MpiMain.cpp)
   target_link_libraries(${target} PRIVATE strata_test_flags GTest::gtest ${arg_LINK})
   strata_compile_together(${target} strata_precompiled_tests APART ${arg_APART})
-  strata_test_on_ranks(${module} ${target} ${arg_RANKS})
+  strata_test_on_ranks(${module} ${target} RANKS ${arg_RANKS} MORE ${arg_MORE})
 endfunction()
 
 # strata_add_c_test(<library> SOURCES ... [LINK targets...]): the same for a library of C functions,
@@ -95,20 +117,26 @@ endfunction()
 
 # strata_add_fuzzer(<module> <Stem> [LINK targets...] [LAUNCHER command...])
 #
-# The program of StrataFuzz_<Stem>.cpp, which includes StrataTest_Fuzz.hpp, and its ctest entry
-# strata.fuzz.<module>.<Stem> of Strata_FUZZ_SECONDS, label fuzz.
-set(Strata_FUZZ_SECONDS 15 CACHE STRING "Seconds that ctest runs each fuzzer")
+# The program of StrataFuzz_<Stem>.cpp, which includes StrataTest_Fuzz.hpp, and its ctest entries, label fuzz:
+# strata.fuzz.<module>.<Stem> of Strata_FUZZ_SECONDS and, in the part `fuzz`, .long of Strata_FUZZ_LONG_SECONDS with the next seed.
+set(Strata_FUZZ_SECONDS 5 CACHE STRING "Seconds that ctest runs each fuzzer")
+set(Strata_FUZZ_LONG_SECONDS 60 CACHE STRING "Seconds that the long run of each fuzzer takes")
 set(Strata_FUZZ_SEED 1 CACHE STRING "Seed of the fuzzers in ctest; by hand they draw one")
-mark_as_advanced(Strata_FUZZ_SECONDS Strata_FUZZ_SEED)
+mark_as_advanced(Strata_FUZZ_SECONDS Strata_FUZZ_LONG_SECONDS Strata_FUZZ_SEED)
 function(strata_add_fuzzer module stem)
   cmake_parse_arguments(arg "" "" "LINK;LAUNCHER" ${ARGN})
   set(target strata_fuzz_${module}_${stem})
   add_executable(${target} StrataFuzz_${stem}.cpp)
   target_link_libraries(${target} PRIVATE strata_test_flags Strata::${module} ${arg_LINK})
-  add_test(NAME strata.fuzz.${module}.${stem}
-    COMMAND ${arg_LAUNCHER} $<TARGET_FILE:${target}> --seconds ${Strata_FUZZ_SECONDS}
-      --seed ${Strata_FUZZ_SEED})
-  set_tests_properties(strata.fuzz.${module}.${stem} PROPERTIES LABELS "fuzz;${module}")
+  strata_precompile(${target} strata_precompiled_tests)
+  set(name strata.fuzz.${module}.${stem})
+  math(EXPR next_seed "${Strata_FUZZ_SEED} + 1")
+  add_test(NAME ${name}
+    COMMAND ${arg_LAUNCHER} $<TARGET_FILE:${target}> --seconds ${Strata_FUZZ_SECONDS} --seed ${Strata_FUZZ_SEED})
+  add_test(NAME ${name}.long
+    COMMAND ${arg_LAUNCHER} $<TARGET_FILE:${target}> --seconds ${Strata_FUZZ_LONG_SECONDS} --seed ${next_seed})
+  set_tests_properties(${name} ${name}.long PROPERTIES LABELS "fuzz;${module}")
+  strata_in_part(fuzz ${name}.long)
 endfunction()
 
 # strata_add_life_test(<module> LINK targets... SCENARIOS names...): the program of StrataTest_Life.cpp,
@@ -118,6 +146,7 @@ function(strata_add_life_test module)
   set(target strata_${module}_life_test)
   add_executable(${target} StrataTest_Life.cpp)
   target_link_libraries(${target} PRIVATE strata_test_flags ${arg_LINK})
+  strata_precompile(${target} strata_precompiled_tests)
   foreach(scenario IN LISTS arg_SCENARIOS)
     add_test(NAME strata.${module}.life.${scenario} COMMAND ${target} ${scenario})
     set_tests_properties(strata.${module}.life.${scenario} PROPERTIES LABELS ${module} TIMEOUT 120)

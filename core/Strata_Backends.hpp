@@ -96,4 +96,12 @@ inline constexpr bool has_onednn = false;
 
 }  // namespace strata
 
+/// STRATA_UNROLL(N) before a loop of a host: N steps at a time. nvcc does not know the pragma.
+#ifdef __CUDACC__
+#define STRATA_UNROLL(N)
+#else
+#define STRATA_DETAIL_PRAGMA(TEXT) _Pragma(#TEXT)
+#define STRATA_UNROLL(N) STRATA_DETAIL_PRAGMA(GCC unroll N)
+#endif
+
 #endif

@@ -24,6 +24,7 @@
 #include <core/io/Strata_HostMatrix.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/Strata_MatrixFileFormat.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/Strata_TextFile.hpp>

@@ -64,10 +64,10 @@ struct MatrixRef {
            (data != nullptr || rows == 0 || cols == 0);
   }
 
-  /// The same, to be read.
-  operator MatrixRef<MemorySpace, void const>() const
-    requires(!std::is_const_v<Data>)
-  {
+  /// The same, to be read. A template, as nvcc warns of a conversion of a class to itself.
+  template <class Other>
+    requires(std::is_same_v<Other, void const> && !std::is_const_v<Data>)
+  operator MatrixRef<MemorySpace, Other>() const {
     return {data, rows, cols, ld, precision, scale};
   }
 

@@ -3,7 +3,7 @@
 // A matrix larger than the memory that its factorisation may use on the device: it is made tile by tile by a function of
 // one's own, and kept in the host's memory in up to four precisions.
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 

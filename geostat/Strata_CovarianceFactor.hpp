@@ -11,9 +11,9 @@
 #include <dense/refine/Strata_SpdSolve.hpp>
 #include <geostat/Strata_Matern.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_DeviceTeam.hpp>
-#include <ooc/Strata_PrecisionMap.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/schedule/Strata_PrecisionMap.hpp>
+#include <ooc/team/Strata_DeviceTeam.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -4,7 +4,7 @@
 #define STRATA_MATERN_TILES_HPP
 
 #include <geostat/Strata_Matern.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 namespace strata::geostat {
 

@@ -9,8 +9,8 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileSources.hpp>
-#include <ooc/detail/Strata_ArrivedTiles.hpp>
+#include <ooc/tiles/Strata_TileSources.hpp>
+#include <ooc/tiles/detail/Strata_ArrivedTiles.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_BLOCK_CYCLIC_TILES_HPP
-#define STRATA_BLOCK_CYCLIC_TILES_HPP
+#ifndef STRATA_OOC_BLOCK_CYCLIC_TILES_HPP
+#define STRATA_OOC_BLOCK_CYCLIC_TILES_HPP
 
 #include <comm/Strata_BlockCyclic.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <cstdint>
 

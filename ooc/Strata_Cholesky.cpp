@@ -7,13 +7,14 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <ooc/Strata_RankOrder.hpp>
-#include <ooc/Strata_Schedule.hpp>
 #include <ooc/detail/Strata_Budgets.hpp>
-#include <ooc/detail/Strata_Executor.hpp>
-#include <ooc/detail/Strata_Machine.hpp>
-#include <ooc/detail/Strata_TileCheckpoint.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
+#include <ooc/executor/detail/Strata_Executor.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
+#include <ooc/team/detail/Strata_Machine.hpp>
+#include <ooc/tiles/detail/Strata_TileCheckpoint.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -22,33 +23,6 @@
 #include <utility>
 
 namespace strata::ooc {
-
-namespace {
-
-template <auto member>
-std::uint64_t sum_of(std::vector<DeviceReport> const& devices) {
-  std::uint64_t sum = 0;
-  for (DeviceReport const& device : devices) sum += device.*member;
-  return sum;
-}
-
-}  // namespace
-
-std::uint64_t CholeskyReport::bytes_in() const { return sum_of<&DeviceReport::bytes_in>(devices); }
-std::uint64_t CholeskyReport::bytes_out() const {
-  return sum_of<&DeviceReport::bytes_out>(devices);
-}
-std::uint64_t CholeskyReport::bytes_peer() const {
-  return sum_of<&DeviceReport::bytes_peer>(devices);
-}
-
-std::size_t smallest_budget_bytes(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map,
-                                  int streams) {
-  STRATA_REQUIRE(ValueError, streams >= 1, "cholesky: ", streams, " streams, must be at least 1");
-  detail::TilePlan const plan(n, tile_size, map);
-  return plan.block_bytes() * static_cast<std::size_t>(plan.items()) *
-         static_cast<std::size_t>(streams);
-}
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/detail/Strata_Machine.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
-#include <ooc/detail/Strata_TileTeam.hpp>
+#include <ooc/team/detail/Strata_Machine.hpp>
+#include <ooc/tiles/detail/Strata_TileTeam.hpp>
 
 #include <cmath>
 #include <functional>

@@ -43,17 +43,12 @@ class KeptFactor : public detail::Worked<c::DenseFactor> {
                options),
         A_(std::move(A)),
         order_(stored.rows) {
-    use([](c::DenseFactor& work) { return require_definite(work); });
+    require_definite(made());
   }
 
-  bool update(Kept A, Stored<double const> const& stored, bool lower) {
-    return use([&](c::DenseFactor& work) {
-      A_ = std::move(A);
-      work.update(uplo_of(stored, lower), stored.data, stored.ld);
-      return require_definite(work);
-    });
-  }
   std::int64_t order() const { return order_; }
+  /// From now on A is read, in the turn of the call; the caller has the array before.
+  void exchange(Kept& A) { std::swap(A_, A); }
 
   static bool require_definite(c::DenseFactor const& work) {
     auto const info = work.factor.info();
@@ -90,8 +85,7 @@ Shared cholesky(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool l
   options.equilibrate = equilibrate;
   options.ladder = ladder;
   return detail::run(cube(stored.rows) / 3, [queue, kept = Kept(A), stored, lower, layers,
-                                             options] {
-    c::Caller const caller;
+                                             options](auto&) {
     return std::make_shared<KeptFactor>(queue != nullptr ? queue->instance() : c::new_instance(),
                                         kept, stored, lower, layers, options);
   });
@@ -100,8 +94,7 @@ Shared cholesky(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool l
 Info is_positive_definite(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool lower) {
   auto const stored = require_square(A);
   return detail::run(
-      cube(stored.rows) / 3, [queue, kept = Kept(A), stored, uplo = uplo_of(stored, lower)] {
-        c::Caller const caller;
+      cube(stored.rows) / 3, [queue, kept = Kept(A), stored, uplo = uplo_of(stored, lower)](auto&) {
         auto const instance = queue != nullptr ? queue->instance() : c::new_instance();
         c::Operand<double const> const a(*instance, stored.data, stored.rows, stored.rows,
                                          stored.ld, c::part_of(uplo));
@@ -113,9 +106,12 @@ void update(Shared const& factor, InAnywhere const& A, bool lower) {
   auto const stored = require_square(A);
   STRATA_REQUIRE(ShapeError, stored.rows == factor->order(), "A is ", stored.rows, " x ",
                  stored.rows, ", the factor's order is ", factor->order());
-  detail::run(cube(stored.rows) / 3, [kept = Kept(A), stored, lower, factor] {
-    return factor->update(kept, stored, lower);
-  });
+  detail::work_with(factor, cube(stored.rows) / 3,
+                    [kept = Kept(A), stored, lower, factor](c::DenseFactor& work) mutable {
+                      factor->exchange(kept);
+                      work.update(uplo_of(stored, lower), stored.data, stored.ld);
+                      return KeptFactor::require_definite(work);
+                    });
 }
 
 SolveReport solve(Shared const& factor, InAnywhere const& B, OutAnywhere const& X,
@@ -128,49 +124,43 @@ SolveReport solve(Shared const& factor, InAnywhere const& B, OutAnywhere const& 
   options.max_iterations = max_iterations;
   options.restart = restart;
   double const columns = B.ndim() > 1 ? static_cast<double>(B.shape(1)) : 1;
-  return detail::run(solve_flops(factor->order(), static_cast<std::int64_t>(columns)),
-                     [kept = Kept(B, X), b, x, options, factor] {
-                       return factor->use([&](c::DenseFactor& work) {
-                         auto const& exec = work.exec;
-                         detail::Columns<double const> const right(exec, b, c::Part::All);
-                         detail::Columns<double> const solution(exec, x, c::Part::None);
-                         auto const report =
-                             work.factor.solve(exec, right.view(), solution.view(), options);
-                         solution.write_back(exec);
-                         exec.fence("strata::python::solve: X is written");
-                         KeptFactor::require_definite(work);
-                         return report;
-                       });
-                     });
+  return detail::work_with(factor, solve_flops(factor->order(), static_cast<std::int64_t>(columns)),
+                           [kept = Kept(B, X), b, x, options](c::DenseFactor& work) {
+                             auto const& exec = work.exec;
+                             detail::Columns<double const> const right(exec, b, c::Part::All);
+                             detail::Columns<double> const solution(exec, x, c::Part::None);
+                             auto const report =
+                                 work.factor.solve(exec, right.view(), solution.view(), options);
+                             solution.write_back(exec);
+                             exec.fence("strata::python::solve: X is written");
+                             KeptFactor::require_definite(work);
+                             return report;
+                           });
 }
 
 LogDeterminantEstimate log_determinant(Shared const& factor, int probes, int steps,
                                        std::uint64_t seed) {
   dense::LogDeterminantOptions const options{.probes = probes, .steps = steps, .seed = seed};
-  return detail::run(solve_flops(factor->order(), probes), [factor, options] {
-    return factor->use(
-        [&](c::DenseFactor& work) { return work.factor.log_determinant(work.exec, options); });
-  });
+  return detail::work_with(
+      factor, solve_flops(factor->order(), probes),
+      [options](c::DenseFactor& work) { return work.factor.log_determinant(work.exec, options); });
 }
 
 ConditionEstimate condition(Shared const& factor) {
-  return detail::run(solve_flops(factor->order(), 5), [factor] {
-    return factor->use([&](c::DenseFactor& work) { return work.factor.condition(work.exec); });
-  });
+  return detail::work_with(factor, solve_flops(factor->order(), 5),
+                           [](c::DenseFactor& work) { return work.factor.condition(work.exec); });
 }
 
 void copy(Shared const& factor, detail::Out const& L) {
   auto const l = detail::require_stored("L", L);
   STRATA_REQUIRE(ShapeError, !l.transposed && l.rows == factor->order() && l.cols == l.rows,
                  "L must be ", factor->order(), " x ", factor->order(), ", in Fortran order");
-  detail::run(0, [kept = Kept(L), l, factor] {
-    return factor->use([&](c::DenseFactor& work) {
-      c::Operand<double> const result(work.exec, l.data, l.rows, l.cols, l.ld, c::Part::None);
-      work.factor.factor(work.exec, result.matrix());
-      result.write_back(work.exec, c::Part::Lower);
-      work.exec.fence("strata::python::copy: L is written");
-      return true;
-    });
+  detail::answer(factor, [kept = Kept(L), l](c::DenseFactor& work) {
+    c::Operand<double> const result(work.exec, l.data, l.rows, l.cols, l.ld, c::Part::None);
+    work.factor.factor(work.exec, result.matrix());
+    result.write_back(work.exec, c::Part::Lower);
+    work.exec.fence("strata::python::copy: L is written");
+    return true;
   });
 }
 
@@ -257,19 +247,17 @@ void bind_dense(nb::module_& m) {
       "Whether the numbers along an axis are neighbours in memory: it is then used where it is.");
   nb::class_<KeptFactor>(m, "Factor", "A Cholesky factor in layers of precision.")
       .def_prop_ro("order", &KeptFactor::order)
-      .def_prop_ro(
-          "stream",
-          [](Shared const& f) {
-            return f->use([](auto& work) { return c::vendor::stream_of(work.exec); });
-          },
-          "That it works on, as a number; 0 on a host.")
+      .def_prop_ro("stream", &KeptFactor::stream, "That it works on, as a number; 0 on a host.")
       .def_prop_ro("info",
                    [](Shared const& f) {
-                     return f->use([](auto& work) { return work.factor.info().order(); });
+                     return detail::answer(
+                         f, [](c::DenseFactor& work) { return work.factor.info().order(); });
                    })
-      .def_prop_ro(
-          "report",
-          [](Shared const& f) { return f->use([](auto& work) { return work.factor.report(); }); })
+      .def_prop_ro("report",
+                   [](Shared const& f) {
+                     return detail::answer(
+                         f, [](c::DenseFactor& work) { return work.factor.report(); });
+                   })
       .def("update", &update, "A"_a.noconvert(), "lower"_a)
       .def("solve", &solve, "b"_a.noconvert(), "out"_a.noconvert(), "refine"_a, "tolerance"_a,
            "max_iterations"_a, "restart"_a)
@@ -279,15 +267,14 @@ void bind_dense(nb::module_& m) {
   nb::class_<Queue>(m, "Queue", "Where a factor will work.")
       .def("__init__",
            [](Queue* self) {
-             c::Caller const caller;
-             new (self) Queue();
+             detail::run(detail::no_flops, [self](auto&) { return new (self) Queue(); });
            })
-      .def_prop_ro("stream", [](Queue& queue) { return c::vendor::stream_of(*queue.instance()); });
+      .def_prop_ro("stream", &Queue::stream);
   m.def(
       "device",
       [] {
-        c::Caller const caller;
-        auto const found = c::vendor::device_of(c::Exec());
+        auto const found =
+            detail::run(detail::no_flops, [](auto&) { return c::vendor::device_of(c::Exec()); });
         return nb::make_tuple(found.type, found.id);
       },
       nb::sig("def device() -> tuple[int, int]"), "Where the library works, in DLPack's numbers.");

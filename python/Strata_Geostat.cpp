@@ -43,50 +43,51 @@ Shared factor(MaternCovariance const& covariance, In const& at, std::string cons
   auto const places = locations("locations", at, metric);
   auto const chosen = detail::factor_options(accuracy, tile_size, devices, budget_bytes, storage);
   return detail::run(factor_flops(places.size()) + pass_flops(places.size(), 1),
-                     [covariance, places, chosen] {
+                     [covariance, places, chosen](auto&) {
                        return std::make_shared<KeptCovarianceFactor>(covariance, places, chosen);
                      });
 }
 
 void update(Shared const& f, MaternCovariance const& covariance) {
-  detail::run(factor_flops(f->order()) + pass_flops(f->order(), 1),
-              [f, covariance] { return f->update(covariance); });
+  // In the memory that there is; after an exception there is no factor.
+  detail::work_with(f, factor_flops(f->order()) + pass_flops(f->order(), 1),
+                    [covariance](Factoring& work) {
+                      work.factor.refactor(work.exec, covariance);
+                      return KeptCovarianceFactor::require_definite(work);
+                    });
 }
 
 Likelihood likelihood(Shared const& f, In const& values, std::string const& mean) {
   auto const y = detail::require_vector("values", values);
-  return detail::run(pass_flops(f->order(), 2),
-                     [kept = Kept(values), y, how = from_name<Mean>(mean), f] {
-                       return f->use([&](Factoring& work) {
-                         auto const found = log_likelihood(work.exec, work.factor, y, how);
-                         if (found.info != 0) throw NotPositiveDefinite(found.info);
-                         return found;
-                       });
-                     });
+  return detail::work_with(f, pass_flops(f->order(), 2),
+                           [kept = Kept(values), y, how = from_name<Mean>(mean)](Factoring& work) {
+                             auto const found = log_likelihood(work.exec, work.factor, y, how);
+                             if (found.info != 0) throw NotPositiveDefinite(found.info);
+                             return found;
+                           });
 }
 
 Prediction prediction(Shared const& f, In const& values, In const& at, std::string const& metric,
                       std::string const& mean) {
   auto const y = detail::require_vector("values", values);
   auto const places = locations("new_locations", at, metric);
-  return detail::run(pass_flops(f->order(), places.size()), [kept = Kept(values), y, places,
-                                                             how = from_name<Mean>(mean), f] {
-    return f->use([&](Factoring& work) { return predict(work.exec, work.factor, y, places, how); });
-  });
+  return detail::work_with(
+      f, pass_flops(f->order(), places.size()),
+      [kept = Kept(values), y, places, how = from_name<Mean>(mean)](Factoring& work) {
+        return predict(work.exec, work.factor, y, places, how);
+      });
 }
 
 dense::LogDeterminantEstimate log_determinant(Shared const& f) {
-  return detail::run(pass_flops(f->order(), 16), [f] {
-    return f->use([&](Factoring& work) { return work.factor.log_determinant(work.exec); });
-  });
+  return detail::work_with(f, pass_flops(f->order(), 16),
+                           [](Factoring& work) { return work.factor.log_determinant(work.exec); });
 }
 
 // One or several of a field's realisations are not asked for at once: the seed tells them apart.
 std::vector<double> field(MaternCovariance const& covariance, In const& at,
                           std::string const& metric, std::uint64_t seed) {
   auto const places = locations("locations", at, metric);
-  return detail::run(factor_flops(places.size()), [covariance, places, seed] {
-    c::Caller const caller;
+  return detail::run(factor_flops(places.size()), [covariance, places, seed](auto&) {
     return synthetic_field(*c::new_instance(), covariance, places, seed);
   });
 }
@@ -98,8 +99,7 @@ void fill_matrix(MaternCovariance const& covariance, In const& at, std::string c
   auto const n = places.size();
   STRATA_REQUIRE(ShapeError, !a.transposed && a.rows == n && a.cols == n, "A must be ", n, " x ",
                  n);
-  detail::run(pass_flops(n, 0), [kept = Kept(A), covariance, places, a] {
-    c::Caller const caller;
+  detail::run(pass_flops(n, 0), [kept = Kept(A), covariance, places, a](auto&) {
     auto const found = covariance_matrix(covariance, places);
     for (std::int64_t j = 0; j < a.cols; ++j)
       std::copy_n(found.data() + j * found.stride(1), a.rows, a.data + j * a.ld);
@@ -122,23 +122,16 @@ Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOpt
                nb::object const& on_step) {
   auto const places = locations("locations", at, metric);
   auto const y = detail::require_vector("values", values);
-  detail::Steps const steps(on_step);
-  auto const how = steps.told(chosen);
-  try {
-    return detail::run(detail::long_flops, [kept = Kept(values, on_step), places, y, how] {
-      c::Caller const caller;
-      auto const instance = c::new_instance();
-      auto found = fit(*instance, places, y, how);
-      Fitted result{found, nullptr};
-      if (found.factor->info().ok())
-        result.factor = std::make_shared<KeptCovarianceFactor>(instance, std::move(*found.factor),
-                                                               places.size());
-      return result;
-    });
-  } catch (...) {
-    steps.stop();
-    throw;
-  }
+  return detail::run(detail::long_flops, [kept = Kept(values, on_step), places, y, chosen,
+                                          step = on_step.ptr()](detail::Call& call) {
+    auto const instance = c::new_instance();
+    auto found = fit(*instance, places, y, detail::told(chosen, step, call));
+    Fitted result{found, nullptr};
+    if (found.factor->info().ok())
+      result.factor =
+          std::make_shared<KeptCovarianceFactor>(instance, std::move(*found.factor), places.size());
+    return result;
+  });
 }
 
 void bind_reports(nb::module_& m) {
@@ -260,11 +253,12 @@ void bind_geostat(nb::module_& m) {
   covariance_factor.def_prop_ro("order", &KeptCovarianceFactor::order)
       .def_prop_ro("covariance",
                    [](Shared const& f) {
-                     return f->use([](Factoring& work) { return work.factor.covariance(); });
+                     return detail::answer(
+                         f, [](Factoring& work) { return work.factor.covariance(); });
                    })
       .def_prop_ro("report",
                    [](Shared const& f) {
-                     return f->use([](Factoring& work) { return work.factor.report(); });
+                     return detail::answer(f, [](Factoring& work) { return work.factor.report(); });
                    })
       .def("update", &update, "covariance"_a)
       .def("likelihood", &likelihood, "values"_a.noconvert(), "mean"_a)

@@ -32,24 +32,20 @@ nb::ndarray<nb::numpy, double, nb::ndim<2>> as_matrix(std::array<Parameters, 4> 
 LikelihoodGradient gradient(Shared const& f, In const& values, std::string const& mean,
                             Four const& wanted) {
   auto const y = detail::require_vector("values", values);
-  return detail::run(6 * detail::factor_flops(f->order()),
-                     [kept = Kept(values), y, how = from_name<Mean>(mean), wanted, f] {
-                       return f->use([&](Factoring& work) {
-                         auto const found =
-                             log_likelihood_gradient(work.exec, work.factor, y, how, wanted);
-                         if (found.info != 0) throw NotPositiveDefinite(found.info);
-                         return found;
-                       });
-                     });
+  return detail::work_with(
+      f, 6 * detail::factor_flops(f->order()),
+      [kept = Kept(values), y, how = from_name<Mean>(mean), wanted](Factoring& work) {
+        auto const found = log_likelihood_gradient(work.exec, work.factor, y, how, wanted);
+        if (found.info != 0) throw NotPositiveDefinite(found.info);
+        return found;
+      });
 }
 
 FisherInformation information(Shared const& f, Four const& wanted) {
-  return detail::run(18 * detail::factor_flops(f->order()), [wanted, f] {
-    return f->use([&](Factoring& work) {
-      auto const found = fisher_information(work.exec, work.factor, {.wanted = wanted});
-      if (found.info != 0) throw NotPositiveDefinite(found.info);
-      return found;
-    });
+  return detail::work_with(f, 18 * detail::factor_flops(f->order()), [wanted](Factoring& work) {
+    auto const found = fisher_information(work.exec, work.factor, {.wanted = wanted});
+    if (found.info != 0) throw NotPositiveDefinite(found.info);
+    return found;
   });
 }
 
@@ -68,21 +64,15 @@ ProfileInterval interval(Shared const& f, In const& values, FitOptions const& ch
                          std::size_t parameter, double level, double tolerance,
                          nb::object const& on_step) {
   auto const y = detail::require_vector("values", values);
-  detail::Steps const steps(on_step);
-  try {
-    return detail::run(detail::long_flops,
-                       [kept = Kept(values, on_step), y, options = steps.told(chosen), parameter,
-                        how = ProfileOptions{level, tolerance}, f] {
-                         return f->use([&](Factoring& work) {
-                           auto const& factor = work.factor;
-                           return profile_interval(work.exec, factor.team(), factor.locations(), y,
-                                                   options, factor.covariance(), parameter, how);
-                         });
-                       });
-  } catch (...) {
-    steps.stop();
-    throw;
-  }
+  return detail::work_with(
+      f, detail::long_flops,
+      [kept = Kept(values, on_step), y, chosen, step = on_step.ptr(), parameter,
+       how = ProfileOptions{level, tolerance}](Factoring& work, detail::Call& call) {
+        auto const& factor = work.factor;
+        return profile_interval(work.exec, factor.team(), factor.locations(), y,
+                                detail::told(chosen, step, call), factor.covariance(), parameter,
+                                how);
+      });
 }
 
 void bind_reports(nb::module_& m) {

@@ -4,7 +4,10 @@
 #include <c/runtime/Strata_Runtime.hpp>
 #include <core/Strata_Config.hpp>
 #include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_Dlpack.hpp>
 #include <python/detail/Strata_Work.hpp>
+
+#include <nanobind/stl/pair.h>
 
 #include <exception>
 #include <new>
@@ -88,6 +91,8 @@ NB_MODULE(_core, m) {
   m.def(
       "seconds_of_work", [] { return detail::seconds_of_work(); },
       "Of this thread's last call, in C++ alone.");
+  m.def("unversioned", &detail::unversioned, nb::arg("capsule"),
+        "A capsule of DLPack as before version 1, and whether it is read-only.");
   m.def("forget_work", &detail::forget_work, "In a forked process, which does not have it.");
   bind_dense(m);
   bind_geostat(m);

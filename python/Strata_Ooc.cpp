@@ -3,7 +3,7 @@
 // Factors in tiles, which a function of Python's fills.
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_Work.hpp>
@@ -14,7 +14,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -29,35 +28,33 @@ using c::Exec;
 using detail::In, detail::Kept, detail::Out;
 using ooc::TileMatrix, ooc::TileFactor, ooc::TileView;
 
-using Stop = std::shared_ptr<std::atomic<bool>>;  // set when nobody waits for the work any more
-
-void require_wanted(Stop const& stop) {
-  if (*stop) throw Error("the work was interrupted");
-}
+// The call that the factor works for, which ends its work when nobody waits for it any more.
+using Current = std::shared_ptr<detail::Call const*>;
 
 // fill(tile, row, col), a function of Python's, for a tile in host memory.
-void call(PyObject* fill, std::int64_t row, std::int64_t col, double* data, std::size_t rows,
-          std::size_t cols, std::int64_t ld) {
-  detail::Gil const gil;
-  if (!gil.held()) throw Error("Python has ended");
+void ask(PyObject* fill, Current const& current, std::int64_t row, std::int64_t col, double* data,
+         std::size_t rows, std::size_t cols, std::int64_t ld) {
+  detail::Callback const callback(**current);
   std::int64_t const strides[] = {1, ld};
   std::size_t const shape[] = {rows, cols};
   nb::ndarray<nb::numpy, double> const tile(data, 2, shape, nb::handle(), strides);
   nb::borrow<nb::object>(fill)(nb::cast(tile, nb::rv_policy::reference), row, col);
 }
 
-ooc::TileGenerator<Exec> generator(PyObject* fill, Stop const& stop) {
-  return [fill, stop](Exec const& exec, std::int64_t row, std::int64_t col,
-                      TileView<Exec> const& tile) {
-    require_wanted(stop);
+ooc::TileGenerator<Exec> generator(PyObject* fill, Current const& current) {
+  return [fill, current](Exec const& exec, std::int64_t row, std::int64_t col,
+                         TileView<Exec> const& tile) {
+    (*current)->require_wanted();
     exec.fence("strata::python::ooc: the tile is free");
     auto const rows = tile.extent(0), cols = tile.extent(1);
     if constexpr (Kokkos::SpaceAccessibility<Kokkos::HostSpace, c::Memory>::accessible) {
-      call(fill, row, col, tile.data(), rows, cols, static_cast<std::int64_t>(tile.stride(1)));
+      ask(fill, current, row, col, tile.data(), rows, cols,
+          static_cast<std::int64_t>(tile.stride(1)));
     } else {
       Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace> const host(
           Kokkos::view_alloc(Kokkos::WithoutInitializing, "strata::python::ooc::tile"), rows, cols);
-      call(fill, row, col, host.data(), rows, cols, static_cast<std::int64_t>(host.stride(1)));
+      ask(fill, current, row, col, host.data(), rows, cols,
+          static_cast<std::int64_t>(host.stride(1)));
       Kokkos::deep_copy(exec, tile, host);
       exec.fence("strata::python::ooc: the tile is copied");
     }
@@ -80,33 +77,31 @@ struct Choice {
 };
 
 struct Tiling {
-  Tiling(std::int64_t n, PyObject* fill, Stop const& stop, Choice const& choice)
-      : factor(ooc::cholesky(ooc::DeviceTeam<Exec>(choice.devices),
+  Tiling(std::int64_t n, PyObject* fill, Current const& call, Choice const& choice)
+      : current(call),
+        factor(ooc::cholesky(ooc::DeviceTeam<Exec>(choice.devices),
                              TileMatrix<Exec>::generate(
                                  exec, n,
                                  choice.tile_size != 0 ? choice.tile_size
                                                        : TileMatrix<Exec>::automatic_tile_size(
                                                              n, choice.devices[0].budget_bytes),
-                                 generator(fill, stop), choice.matrix()),
+                                 generator(fill, current), choice.matrix()),
                              choice.cholesky)) {}
 
   c::Instance instance = c::new_instance();  // first: it outlives the rest
   Exec exec = *instance;
+  Current current;
   TileFactor<Exec> factor;
 };
 
 class KeptTileFactor : public detail::Worked<Tiling> {
  public:
-  KeptTileFactor(Kept source, std::int64_t n, PyObject* fill, Stop const& stop,
+  KeptTileFactor(Kept source, std::int64_t n, PyObject* fill, Current const& current,
                  Choice const& choice)
-      : Worked(std::in_place, n, fill, stop, choice),
-        source_(std::move(source)),
-        order_(n),
-        stop_(stop) {
-    use([](Tiling& work) { return require_definite(work); });
+      : Worked(std::in_place, n, fill, current, choice), source_(std::move(source)), order_(n) {
+    require_definite(made());
   }
   std::int64_t order() const { return order_; }
-  Stop const& stop() const { return stop_; }
 
   static bool require_definite(Tiling const& work) {
     auto const info = work.factor.info();
@@ -117,19 +112,17 @@ class KeptTileFactor : public detail::Worked<Tiling> {
  private:
   Kept source_;  // which residuals call again
   std::int64_t order_;
-  Stop stop_;
 };
 using Shared = std::shared_ptr<KeptTileFactor>;
 
-// f on a thread of its own, for what Python's functions take; told when nobody waits for it.
+// f(work) on a thread of its own, for what Python's functions take.
 template <class Function>
-auto run(Stop const& stop, Function f) {
-  try {
-    return detail::run(detail::long_flops, std::move(f));
-  } catch (nb::python_error const&) {
-    *stop = true;
-    throw;
-  }
+auto work_with(Shared const& factor, Function f) {
+  return detail::work_with(factor, detail::long_flops,
+                           [f = std::move(f)](Tiling& work, detail::Call& call) {
+                             *work.current = &call;
+                             return f(work);
+                           });
 }
 
 Shared cholesky(nb::object const& fill, std::int64_t n, double accuracy,
@@ -148,11 +141,13 @@ Shared cholesky(nb::object const& fill, std::int64_t n, double accuracy,
   choice.cholesky.streams = streams;
   choice.cholesky.ladder = ladder;
   choice.cholesky.checkpoint.folder = checkpoint;
-  auto const stop = std::make_shared<std::atomic<bool>>(false);
-  choice.cholesky.on_task = [stop](ooc::Task const&) { require_wanted(stop); };
-  return run(stop, [kept = Kept(fill), n, f = fill.ptr(), stop, choice] {
-    return std::make_shared<KeptTileFactor>(kept, n, f, stop, choice);
-  });
+  auto const current = std::make_shared<detail::Call const*>();
+  choice.cholesky.on_task = [current](ooc::Task const&) { (*current)->require_wanted(); };
+  return detail::run(detail::long_flops,
+                     [kept = Kept(fill), n, f = fill.ptr(), current, choice](detail::Call& call) {
+                       *current = &call;
+                       return std::make_shared<KeptTileFactor>(kept, n, f, current, choice);
+                     });
 }
 
 dense::SolveReport solve(Shared const& factor, In const& B, Out const& X, double tolerance) {
@@ -160,30 +155,23 @@ dense::SolveReport solve(Shared const& factor, In const& B, Out const& X, double
   auto const x = detail::require_stored("out", X);
   dense::RefinementOptions options;
   options.tolerance = tolerance;
-  return run(factor->stop(), [kept = Kept(B, X), b, x, options, factor] {
-    return factor->use([&](Tiling& work) {
-      *factor->stop() = false;  // what was left behind has ended
-      auto const& exec = work.exec;
-      detail::Columns<double const> const right(exec, b, c::Part::All);
-      detail::Columns<double> const solution(exec, x, c::Part::None);
-      auto const report = work.factor.solve(exec, right.view(), solution.view(), options);
-      solution.write_back(exec);
-      exec.fence("strata::python::ooc::solve: X is written");
-      KeptTileFactor::require_definite(work);
-      return report;
-    });
+  return work_with(factor, [kept = Kept(B, X), b, x, options](Tiling& work) {
+    auto const& exec = work.exec;
+    detail::Columns<double const> const right(exec, b, c::Part::All);
+    detail::Columns<double> const solution(exec, x, c::Part::None);
+    auto const report = work.factor.solve(exec, right.view(), solution.view(), options);
+    solution.write_back(exec);
+    exec.fence("strata::python::ooc::solve: X is written");
+    KeptTileFactor::require_definite(work);
+    return report;
   });
 }
 
 dense::LogDeterminantEstimate log_determinant(Shared const& factor, int probes, int steps,
                                               std::uint64_t seed) {
   dense::LogDeterminantOptions const options{.probes = probes, .steps = steps, .seed = seed};
-  return run(factor->stop(), [factor, options] {
-    return factor->use([&](Tiling& work) {
-      *factor->stop() = false;
-      return work.factor.log_determinant(work.exec, options);
-    });
-  });
+  return work_with(
+      factor, [options](Tiling& work) { return work.factor.log_determinant(work.exec, options); });
 }
 
 }  // namespace
@@ -218,15 +206,18 @@ void bind_ooc(nb::module_& m) {
       .def_prop_ro("order", &KeptTileFactor::order)
       .def_prop_ro("info",
                    [](Shared const& f) {
-                     return f->use([](Tiling& work) { return work.factor.info().order(); });
+                     return detail::answer(f,
+                                           [](Tiling& work) { return work.factor.info().order(); });
                    })
-      .def_prop_ro(
-          "report",
-          [](Shared const& f) { return f->use([](Tiling& work) { return work.factor.report(); }); })
+      .def_prop_ro("report",
+                   [](Shared const& f) {
+                     return detail::answer(f, [](Tiling& work) { return work.factor.report(); });
+                   })
       .def_prop_ro("storage",
                    [](Shared const& f) {
-                     return f->use(
-                         [](Tiling& work) { return detail::name(work.factor.matrix().storage()); });
+                     return detail::answer(f, [](Tiling& work) {
+                       return detail::name(work.factor.matrix().storage());
+                     });
                    })
       .def("solve", &solve, "b"_a.noconvert(), "out"_a.noconvert(), "tolerance"_a)
       .def("log_determinant", &log_determinant, "probes"_a, "steps"_a, "seed"_a);

@@ -20,6 +20,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -84,29 +85,10 @@ HostRows rows(Integers const& begin, Integers const& column, In const& value) {
   return checked(begin, column, value, "row", "column");
 }
 
-struct Solving {
-  Solving(HostRows const& A, SparseOptions const& chosen)
-      : options(chosen),
-        matrix(make_matrix(exec, Communicator(), A)),
-        solver(exec, matrix, options) {}
-
-  SparseOptions options;
-  c::Instance instance = c::new_instance();  // before what works on it
-  Exec exec = *instance;
-  Matrix matrix;
-  SparseSolver<Exec> solver;
-};
-
 // M^-1 as one linear operator: the matrices in low precision, vectors in fp64.
 struct Preconditioning {
-  Preconditioning(HostRows const& A, SparseOptions const& options)
-      : Preconditioning(c::new_instance(), A, options) {}
-  Preconditioning(c::Instance const& own, HostRows const& A, SparseOptions const& options)
-      : Preconditioning(own, make_matrix(*own, Communicator(), A), options) {}
-  Preconditioning(c::Instance const& own, Matrix const& A, SparseOptions const& options)
-      : instance(own),
-        exec(*own),
-        matrix(A),
+  Preconditioning(Exec const& exec, Matrix const& A, SparseOptions const& options)
+      : matrix(A),
         r(matrix.allocate<double>(exec, "strata::python::preconditioner::r")),
         z(matrix.allocate<double>(exec, "strata::python::preconditioner::z")) {
     using Cycle = AlgebraicMultigrid<Exec, double>;
@@ -123,17 +105,55 @@ struct Preconditioning {
         M = Cycle(exec, make_algebraic_hierarchy(exec, matrix, options.amg), options.precision);
     }
   }
-  void apply(Reals const& natural, Reals const& result) const {
+  void apply(Exec const& exec, Reals const& natural, Reals const& result) const {
     matrix.gather(exec, natural, r);
     M.apply(exec, r, z);
     matrix.scatter(exec, z, result);
   }
 
-  c::Instance instance;  // first: it outlives the rest
-  Exec exec;
   Matrix matrix;
   sparse::Preconditioner<Exec, double> M;
   Reals r, z;
+};
+
+// A matrix, and what works with it. They share its Views, so that a solver's preconditioner is here, too.
+struct System {
+  System(HostRows const& A, SparseOptions const& chosen)
+      : options(chosen), matrix(make_matrix(exec, Communicator(), A)) {}
+
+  SparseOptions options;
+  c::Instance instance = c::new_instance();  // before what works on it
+  Exec exec = *instance;
+  Matrix matrix;
+  std::optional<SparseSolver<Exec>> solver;
+  std::optional<Preconditioning> preconditioning;
+};
+
+class Sparse : public detail::Worked<System> {
+ public:
+  enum class Role : std::uint8_t { Solver, Preconditioner };
+
+  Sparse(HostRows const& A, SparseOptions const& options, Role role)
+      : Worked(std::in_place, A, options), rows_(A.rows()), entries_(A.entries()) {
+    System& work = made();
+    if (role == Role::Solver)
+      work.solver.emplace(work.exec, work.matrix, options);
+    else
+      work.preconditioning.emplace(work.exec, work.matrix, options);
+  }
+  std::int64_t rows() const { return rows_; }
+  std::int64_t entries() const { return entries_; }
+
+ private:
+  std::int64_t rows_, entries_;
+};
+
+// Both in Python's hands; a solver and its preconditioner take turns.
+struct Solver {
+  std::shared_ptr<Sparse> of;
+};
+struct Preconditioner {
+  std::shared_ptr<Sparse> of;
 };
 
 // A caller's vector where the device works on it: itself, or a copy.
@@ -156,24 +176,6 @@ double flops(std::int64_t entries, std::int64_t columns) {
   return 1000.0 * static_cast<double>(entries) * static_cast<double>(columns);
 }
 
-template <class Work>
-class Sparse : public detail::Worked<Work> {
- public:
-  Sparse(HostRows const& A, SparseOptions const& options)
-      : detail::Worked<Work>(std::in_place, A, options), rows_(A.rows()), entries_(A.entries()) {}
-  Sparse(c::Instance const& instance, Matrix const& A, SparseOptions const& options)
-      : detail::Worked<Work>(std::in_place, instance, A, options),
-        rows_(A.rows()),
-        entries_(A.entries()) {}
-  std::int64_t rows() const { return rows_; }
-  std::int64_t entries() const { return entries_; }
-
- private:
-  std::int64_t rows_, entries_;
-};
-using Solver = Sparse<Solving>;
-using Preconditioner = Sparse<Preconditioning>;
-
 SparseOptions options(std::string const& solver, std::string const& preconditioner,
                       std::string const& precision, double tolerance, int restart,
                       std::int64_t max_iterations, int block_size) {
@@ -188,12 +190,12 @@ SparseOptions options(std::string const& solver, std::string const& precondition
   return chosen;
 }
 
-template <class Made>
-std::shared_ptr<Made> make(Integers const& begin, Integers const& column, In const& value,
-                           SparseOptions const& chosen) {
+std::shared_ptr<Sparse> make(Integers const& begin, Integers const& column, In const& value,
+                             SparseOptions const& chosen, Sparse::Role role) {
   auto const A = std::make_shared<HostRows>(rows(begin, column, value));
-  return detail::run(flops(A->entries(), 1),
-                     [A, chosen] { return std::make_shared<Made>(*A, chosen); });
+  return detail::run(flops(A->entries(), 1), [A, chosen, role](auto&) {
+    return std::make_shared<Sparse>(*A, chosen, role);
+  });
 }
 
 // The columns of b and x, each in one piece.
@@ -210,66 +212,70 @@ Columns columns(InAnywhere const& B, OutAnywhere const& X, std::int64_t n) {
                  !b.transposed && !x.transposed && b.rows == n && x.rows == n && x.cols == count &&
                      (count <= 1 || (b.ld == n && x.ld == n)),
                  "b and x must have ", n, " rows, as many columns, and be contiguous columns");
-  auto const require_finite = [](char const* name, auto const& array, double const* first) {
-    if (array.device_type() != nb::device::cpu::value) return;  // the solver finds them there
-    auto const rows = static_cast<std::int64_t>(array.shape(0));
-    for (std::int64_t k = 0; k < static_cast<std::int64_t>(array.size()); ++k)
-      STRATA_REQUIRE(ValueError, std::isfinite(first[k]), name, " has ", first[k], " in row ",
-                     k % rows, ", must be finite");
-  };
-  require_finite("b", B, b.data);
-  require_finite("x0", X, x.data);
   return {b.data, x.data, n, count};
 }
 
-std::vector<SparseReport> solve(std::shared_ptr<Solver> const& solver, InAnywhere const& B,
-                                OutAnywhere const& X) {
-  auto const at = columns(B, X, solver->rows());
-  return detail::run(flops(solver->entries(), at.count), [kept = Kept(B, X), at, solver] {
-    return solver->use([&](Solving& work) {
-      std::vector<SparseReport> reports;
-      for (std::int64_t j = 0; j < at.count; ++j) {
-        Vector1 const b(work.exec, const_cast<double*>(at.b) + j * at.rows, at.rows);
-        Vector1 const x(work.exec, at.x + j * at.rows, at.rows);
-        reports.push_back(work.solver.solve(work.exec, b.view(), x.view()));
-        x.write_back(work.exec);
-      }
-      work.exec.fence("strata::python::sparse: X is written");
-      return reports;
-    });
-  });
+// In host memory; the solver finds those on the device.
+template <class T>
+void require_finite(char const* name, nb::ndarray<T> const& array, double const* first) {
+  if (array.device_type() != nb::device::cpu::value) return;
+  auto const rows = static_cast<std::int64_t>(array.shape(0));
+  for (std::int64_t k = 0; k < static_cast<std::int64_t>(array.size()); ++k)
+    STRATA_REQUIRE(ValueError, std::isfinite(first[k]), name, " has ", first[k], " in row ",
+                   k % rows, ", must be finite");
 }
 
-void apply(std::shared_ptr<Preconditioner> const& M, InAnywhere const& R, OutAnywhere const& Z) {
-  auto const at = columns(R, Z, M->rows());
-  detail::run(flops(M->entries(), at.count) / 100, [kept = Kept(R, Z), at, M] {
-    return M->use([&](Preconditioning& work) {
-      for (std::int64_t j = 0; j < at.count; ++j) {
-        Vector1 const r(work.exec, const_cast<double*>(at.b) + j * at.rows, at.rows);
-        Vector1 const z(work.exec, at.x + j * at.rows, at.rows);
-        work.apply(r.view(), z.view());
-        z.write_back(work.exec);
-      }
-      work.exec.fence("strata::python::preconditioner: Z is written");
-      return true;
-    });
-  });
+std::vector<SparseReport> solve(Solver const& solver, InAnywhere const& B, OutAnywhere const& X) {
+  auto const at = columns(B, X, solver.of->rows());
+  require_finite("b", B, at.b);
+  require_finite("x0", X, at.x);
+  return detail::work_with(
+      solver.of, flops(solver.of->entries(), at.count), [kept = Kept(B, X), at](System& work) {
+        std::vector<SparseReport> reports;
+        for (std::int64_t j = 0; j < at.count; ++j) {
+          Vector1 const b(work.exec, const_cast<double*>(at.b) + j * at.rows, at.rows);
+          Vector1 const x(work.exec, at.x + j * at.rows, at.rows);
+          reports.push_back(work.solver->solve(work.exec, b.view(), x.view()));
+          x.write_back(work.exec);
+        }
+        work.exec.fence("strata::python::sparse: X is written");
+        return reports;
+      });
 }
 
-// The solver's preconditioner by itself, of its matrix.
-std::shared_ptr<Preconditioner> preconditioner_of(std::shared_ptr<Solver> const& solver) {
-  return detail::run(flops(solver->entries(), 1), [solver] {
-    return solver->use([](Solving& work) {
-      SparseOptions options = work.options;
-      options.preconditioner = work.solver.set_up().preconditioner;
-      return std::make_shared<Preconditioner>(c::new_instance(), work.matrix, options);
-    });
-  });
+void apply(Preconditioner const& M, InAnywhere const& R, OutAnywhere const& Z) {
+  auto const at = columns(R, Z, M.of->rows());
+  require_finite("r", R, at.b);
+  detail::work_with(
+      M.of, flops(M.of->entries(), at.count) / 100, [kept = Kept(R, Z), at](System& work) {
+        for (std::int64_t j = 0; j < at.count; ++j) {
+          Vector1 const r(work.exec, const_cast<double*>(at.b) + j * at.rows, at.rows);
+          Vector1 const z(work.exec, at.x + j * at.rows, at.rows);
+          work.preconditioning->apply(work.exec, r.view(), z.view());
+          z.write_back(work.exec);
+        }
+        work.exec.fence("strata::python::preconditioner: Z is written");
+        return true;
+      });
 }
 
-template <class Made>
-std::uintptr_t stream_of(std::shared_ptr<Made> const& made) {
-  return made->use([](auto& work) { return c::vendor::stream_of(work.exec); });
+// The solver's preconditioner by itself, of its matrix: made once.
+Preconditioner preconditioner_of(Solver const& solver) {
+  detail::work_with(solver.of, flops(solver.of->entries(), 1), [](System& work) {
+    if (work.preconditioning) return true;
+    SparseOptions options = work.options;
+    options.preconditioner = work.solver->set_up().preconditioner;
+    work.preconditioning.emplace(work.exec, work.matrix, options);
+    return true;
+  });
+  return {solver.of};
+}
+
+std::vector<double> history(SparseReport const& report) {
+  std::vector<double> all;
+  for (auto const& attempt : report.attempts)
+    all.insert(all.end(), attempt.krylov.history.begin(), attempt.krylov.history.end());
+  return all;
 }
 
 void bind_reports(nb::module_& m) {
@@ -303,6 +309,22 @@ void bind_reports(nb::module_& m) {
       .def_ro("relative_residual", &Report::relative_residual, "|b - A x| / |b| in the 2-norm.")
       .def_ro("backward_error", &Report::backward_error,
               "|b - A x| / (|A| |x| + |b|) in the infinity norm.")
+      .def_ro("condition_at_least", &Report::condition_at_least,
+              "A lower bound of A's condition, its rows and columns scaled by powers of two.")
+      .def_ro("forward_error", &Report::forward_error,
+              "An estimate of |x - A^-1 b| / |x| in the infinity norm, rather too small than too "
+              "large; nan: unknown.")
+      .def_prop_ro("digits", &Report::digits,
+                   "Decimal digits of x's largest entry that are right, at most; -1: unknown.")
+      .def_ro("incompatible", &Report::incompatible,
+              "The part of b, in the 2-norm, that a symmetric singular A has no solution for.")
+      .def_prop_ro(
+          "floating_parts", [](Report const& r) { return r.rows.floating_parts; },
+          "Connected parts whose rows add up to 0: x has mean 0 on each.")
+      .def_prop_ro("matrix_remarks", &Report::remarks_on_matrix,
+                   "What is odd about the matrix, which `SparseWarning` says.")
+      .def_prop_ro("solution_remarks", &Report::remarks_on_solution,
+                   "What is odd about x, which `SparseWarning` says.")
       .def_ro("symmetric", &Report::symmetric)
       .def_ro("not_positive_row", &Report::not_positive_row,
               "From 1: the first row whose diagonal is not positive; 0: none.")
@@ -311,6 +333,10 @@ void bind_reports(nb::module_& m) {
       .def_ro("contradicts_empty_row", &Report::contradicts_empty_row,
               "b is not 0 where a row of A is empty: there is no solution.")
       .def_ro("obstacle", &Report::obstacle, "Why no higher precision was tried; empty: nothing.")
+      .def_prop_ro("advice", &Report::advice,
+                   "What may be tried where a solve did not converge; empty: nothing.")
+      .def_prop_ro("history", &history,
+                   "|b - A x| / |b| after each iteration, as the methods estimate it.")
       .def_ro("attempts", &Report::attempts)
       .def_ro("levels", &Report::levels)
       .def_ro("operator_complexity", &Report::operator_complexity,
@@ -336,16 +362,17 @@ void bind_sparse(nb::module_& m) {
           "solver"_a, "preconditioner"_a, "precision"_a, "tolerance"_a, "restart"_a,
           "max_iterations"_a, "block_size"_a);
   nb::class_<Preconditioner>(m, "SparsePreconditioner", "M^-1 of a sparse matrix.")
-      .def_prop_ro("rows", &Preconditioner::rows)
-      .def_prop_ro("stream", &stream_of<Preconditioner>)
+      .def_prop_ro("rows", [](Preconditioner const& M) { return M.of->rows(); })
+      .def_prop_ro("stream", [](Preconditioner const& M) { return M.of->stream(); })
       .def("apply", &apply, "r"_a.noconvert(), "z"_a.noconvert());
   nb::class_<Solver>(m, "SparseSolver", "A sparse matrix, and what solves with it.")
-      .def_prop_ro("rows", &Solver::rows)
-      .def_prop_ro("stream", &stream_of<Solver>)
-      .def_prop_ro("entries", &Solver::entries)
+      .def_prop_ro("rows", [](Solver const& s) { return s.of->rows(); })
+      .def_prop_ro("stream", [](Solver const& s) { return s.of->stream(); })
+      .def_prop_ro("entries", [](Solver const& s) { return s.of->entries(); })
       .def_prop_ro("set_up",
-                   [](std::shared_ptr<Solver> const& s) {
-                     return s->use([](Solving& work) { return work.solver.set_up(); });
+                   [](Solver const& s) {
+                     return detail::answer(s.of,
+                                           [](System& work) { return work.solver->set_up(); });
                    })
       .def("preconditioner", &preconditioner_of)
       .def("solve", &solve, "b"_a.noconvert(), "x"_a.noconvert());
@@ -355,10 +382,20 @@ void bind_sparse(nb::module_& m) {
         checked(begin, column, value, by_row ? "row" : "column", by_row ? "column" : "row");
       },
       "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "by_row"_a);
-  m.def("sparse_solver", &make<Solver>, "indptr"_a.noconvert(), "indices"_a.noconvert(),
-        "data"_a.noconvert(), "options"_a);
-  m.def("sparse_preconditioner", &make<Preconditioner>, "indptr"_a.noconvert(),
-        "indices"_a.noconvert(), "data"_a.noconvert(), "options"_a);
+  m.def(
+      "sparse_solver",
+      [](Integers const& begin, Integers const& column, In const& value,
+         SparseOptions const& chosen) {
+        return Solver{make(begin, column, value, chosen, Sparse::Role::Solver)};
+      },
+      "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "options"_a);
+  m.def(
+      "sparse_preconditioner",
+      [](Integers const& begin, Integers const& column, In const& value,
+         SparseOptions const& chosen) {
+        return Preconditioner{make(begin, column, value, chosen, Sparse::Role::Preconditioner)};
+      },
+      "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "options"_a);
 }
 
 }  // namespace strata::python

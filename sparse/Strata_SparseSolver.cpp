@@ -10,7 +10,9 @@
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <sparse/krylov/detail/Strata_ConditionBound.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
+#include <sparse/krylov/detail/Strata_ResidualNorms.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
@@ -18,6 +20,7 @@
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -66,7 +69,8 @@ struct SparseSolver<Exec>::Impl {
   TransferHierarchy<Exec> hierarchy;
   std::optional<Ready<double>> wide;
   std::optional<Ready<float>> narrow;
-  Wide r;  // of the final residual
+  detail::ResidualNorms<Exec> norms;  // by which `work` is solved
+  Wide r;                             // of the final residual
 
   void choose(Exec const& exec);
   template <class Scalar>
@@ -83,12 +87,13 @@ struct SparseSolver<Exec>::Impl {
                  Wide const& b, Wide const& x, SparseReport& report) const;
   double residual_norm(Exec const& exec, Wide const& b, Wide const& x) const;
   void measure(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report) const;
+  bool is_limit_of(SparseReport const& report) const;
 };
 
 template <class Exec>
 void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
-  auto const kind = kind_of_diagonal(exec, work.matrix());
-  base.symmetric = is_symmetric(exec, work.matrix());
+  auto const kind = work.diagonal();
+  base.symmetric = work.is_symmetric();
   base.not_positive_row = kind.first + 1;
   base.zero_diagonal_row = kind.first_zero + 1;
   base.precision = options.precision;
@@ -161,14 +166,15 @@ KrylovReport SparseSolver<Exec>::Impl::run_with(Exec const& exec, SolverKind sol
   auto const& M = ready.M;
   if (solver == SolverKind::ConjugateGradients && ready.unrounded)
     return ConjugateGradients<Exec, Scalar>(exec, work.matrix(), M, krylov, *ready.unrounded)
-        .solve(exec, b, x);
+        .solve(exec, b, x, &norms);
   if (solver == SolverKind::ConjugateGradients)
-    return ConjugateGradients<Exec, Scalar>(exec, work.matrix(), M, krylov).solve(exec, b, x);
+    return ConjugateGradients<Exec, Scalar>(exec, work.matrix(), M, krylov)
+        .solve(exec, b, x, &norms);
   if (solver == SolverKind::Fgmres)
-    return Fgmres<Exec, Scalar>(exec, work.matrix(), M, krylov).solve(exec, b, x);
+    return Fgmres<Exec, Scalar>(exec, work.matrix(), M, krylov).solve(exec, b, x, &norms);
   auto const inner =
       work.matrix().stored_in(exec, precision == Precision::fp64 ? precision : Precision::fp32);
-  return GmresIr<Exec, Scalar>(exec, work.matrix(), inner, M, krylov).solve(exec, b, x);
+  return GmresIr<Exec, Scalar>(exec, work.matrix(), inner, M, krylov).solve(exec, b, x, &norms);
 }
 
 template <class Exec>
@@ -176,8 +182,9 @@ KrylovReport SparseSolver<Exec>::Impl::run(Exec const& exec, SolverKind solver, 
                                            std::int64_t used, Wide const& b, Wide const& x) {
   constexpr double low_precision_factor = 0.5, restart_factor = 0.999;
   prepare(exec, precision);
-  KrylovOptions krylov{options.restart, options.tolerance, options.max_iterations - used};
   bool const is_cg = solver == SolverKind::ConjugateGradients;
+  KrylovOptions krylov{is_cg ? options.restart : base.restart, options.tolerance,
+                       options.max_iterations - used};
   krylov.stall_factor = is_cg && !is_16_bit(precision) ? 0
                         : precision == Precision::fp64 ? restart_factor
                                                        : low_precision_factor;
@@ -215,6 +222,8 @@ void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const
     report.attempts.push_back({{rung, outcome_of(krylov.status)}, solver, precision, krylov});
     report.status = krylov.status;
     report.iterations += krylov.iterations;
+    report.condition_at_least = std::max(report.condition_at_least, krylov.condition);
+    if (!std::isnan(krylov.forward_error)) report.forward_error = krylov.forward_error;
     going = !report.solved() && krylov.status != KrylovStatus::IterationLimit &&
             report.iterations < options.max_iterations;
     if (precision != Precision::fp64)
@@ -255,6 +264,7 @@ void SparseSolver<Exec>::Impl::take_back(Exec const& exec,
   bool const is_finite = std::isfinite(detail::max_norm(exec, comm, x, rows));
   if (is_finite && residual_norm(exec, b, x) <= of_guess) return;
   detail::scale(exec, 1.0, guess, x, rows);
+  work.remove_means(exec, x);
   if (!is_finite) report.status = KrylovStatus::Breakdown;
 }
 
@@ -269,11 +279,23 @@ void SparseSolver<Exec>::Impl::measure(Exec const& exec, Wide const& b, Wide con
       work.norm_of_A(), detail::max_norm(exec, comm, x, rows),
       detail::max_norm(exec, comm, b, rows), detail::max_norm(exec, comm, r, rows));
   report.relative_residual = norm_b > 0 ? norm_r / norm_b : norm_r;
-  if (report.status == KrylovStatus::Converged && !(report.relative_residual <= options.tolerance))
+  bool const misses = !(report.relative_residual <= options.tolerance);
+  if (misses && report.solved() && report.incompatible > options.tolerance &&
+      report.relative_residual <= 2 * report.incompatible)
+    report.status = KrylovStatus::LeastSquares;
+  if (report.status == KrylovStatus::Converged && misses) report.status = KrylovStatus::Stalled;
+  bool const is_limit = is_limit_of(report);
+  if (report.status == KrylovStatus::RoundingLimit && !is_limit)
     report.status = KrylovStatus::Stalled;
-  if (report.status == KrylovStatus::RoundingLimit &&
-      !detail::is_within_rounding(A.global_rows(), report.relative_residual, report.backward_error))
-    report.status = KrylovStatus::Stalled;
+}
+
+// Whether fp64 leaves no smaller residual than that of x, which is not so where x is all null space: where a part floats,
+// of an A that b was not projected for, nobody knows what least squares would leave.
+template <class Exec>
+bool SparseSolver<Exec>::Impl::is_limit_of(SparseReport const& report) const {
+  bool const is_known = work.parts().count() == 0 || work.is_symmetric();
+  return is_known && detail::is_within_rounding(A.global_rows(), report.relative_residual,
+                                                report.backward_error);
 }
 
 template <class Exec>
@@ -287,9 +309,18 @@ SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const
   own.options = options;
   own.work = detail::WorkMatrix<Exec>(exec, A);
   own.base.rows = own.work.rows();
+  own.base.global_rows = A.global_rows();
+  constexpr std::int64_t few = 300;  // a basis of all unknowns, where the default would restart
+  own.base.restart = options.restart;
+  if (options.restart == SparseOptions().restart && A.global_rows() <= few)
+    own.base.restart = std::max(options.restart, static_cast<int>(A.global_rows()));
   own.choose(exec);
   bool const amg = own.base.preconditioner == PreconditionerKind::Amg;
-  own.hierarchy = amg ? make_algebraic_hierarchy(exec, own.work.matrix(), options.amg)
+  auto choices = options.amg;
+  if (choices.smoother == Smoother::Automatic && A.comm().size() == 1)
+    choices.smoother = own.base.symmetric && own.base.not_positive_row == 0 ? Smoother::Chebyshev
+                                                                            : Smoother::GaussSeidel;
+  own.hierarchy = amg ? make_algebraic_hierarchy(exec, own.work.matrix(), choices)
                       : single_level(own.work.matrix());
   for (auto const& level : own.hierarchy.levels)
     own.base.levels.push_back({level.A.global_rows(), level.A.global_entries()});
@@ -298,6 +329,21 @@ SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const
   own.prepare(exec, options.precision);
   own.r = A.comm().agree(
       [&] { return A.template allocate<double>(exec, "strata::sparse::SparseSolver::r"); });
+  own.norms = A.comm().agree([&] {
+    auto const& work = own.work.matrix();
+    return detail::ResidualNorms<Exec>{
+        own.work.scales(),
+        own.work.norm_of_A(),
+        own.work.norm_of_rows(),
+        own.work.parts(),
+        work.template allocate<double>(exec, "strata::sparse::SparseSolver::spare"),
+        work.template allocate<double>(exec, "strata::sparse::SparseSolver::step")};
+  });
+  auto const bound = [&](auto const& ready) {
+    return detail::condition_bound(exec, own.work.matrix(), own.work.norm(), ready.M);
+  };
+  if (own.base.preconditioner != PreconditionerKind::None)
+    own.base.condition_at_least = own.wide ? bound(*own.wide) : bound(*own.narrow);
   exec.fence("strata::sparse::SparseSolver::set_up");
   own.base.set_up_seconds = watch.seconds();
 }
@@ -345,6 +391,7 @@ SparseReport SparseSolver<Exec>::solve_in_order(Exec const& exec,
   } else if (own.work.is_other()) {
     auto const system = own.work.translated(exec, b, x);
     report.contradicts_empty_row = system.has_contradiction;
+    report.incompatible = system.incompatible;
     own.climb(exec, system.b, system.x, report);
     own.take_back(exec, system, b, x, report);
   } else {

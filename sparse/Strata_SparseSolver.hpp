@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,7 +63,7 @@ struct SparseOptions {
   Precision precision = Precision::fp32;
   /// Of ||b - A x|| / ||b||. A solve also ends, as KrylovStatus::RoundingLimit, where fp64 leaves no better one.
   double tolerance = 1e-10;
-  int restart = 50;                     ///< basis vectors of GMRES and FGMRES
+  int restart = 50;  ///< basis vectors of GMRES and FGMRES; 50: all, of up to 300 unknowns
   std::int64_t max_iterations = 10000;  ///< of all attempts together
   AmgOptions amg;                       ///< of the preconditioner Amg
   /// Called after each iteration, on each rank the same, with its number, over all attempts, and the ||b - A x|| / ||b||
@@ -93,12 +94,22 @@ struct SparseReport {
   std::int64_t zero_diagonal_row =
       0;         ///< 1-based: the first whose diagonal is 0; of rows that are not empty
   RowKind rows;  ///< what may make A singular
+  std::int64_t global_rows = 0;  ///< of A
+  int restart = 0;               ///< basis vectors of GMRES and FGMRES
   bool contradicts_empty_row =
       false;             ///< b is not 0 where a row of A is empty: there is no solution
   std::string obstacle;  ///< to climbing on: the text of a MemoryError; empty: there was none
-  std::int64_t iterations = 0;          ///< of all attempts
-  double relative_residual = 0;         ///< ||b - A x|| / ||b||, fp64
-  double backward_error = 0;            ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
+  std::int64_t iterations = 0;   ///< of all attempts
+  double relative_residual = 0;  ///< ||b - A x|| / ||b||, fp64
+  double backward_error = 0;     ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
+  /// ||b - b'|| / ||b||, b' the nearest right-hand side that a symmetric A with floating parts has solutions for: no x has
+  /// a smaller relative residual. 0 without such parts.
+  double incompatible = 0;
+  /// The condition of A in the infinity norm, once its rows and columns are scaled by powers of two, is at least this.
+  double condition_at_least = 1;
+  /// An estimate of ||x - A^-1 b||_oo / ||x||_oo, more likely too small than too large: by how far x moved while its
+  /// residual fell. NaN where nothing is known, as of a guess that was the solution.
+  double forward_error = std::numeric_limits<double>::quiet_NaN();
   std::vector<SparseAttempt> attempts;  ///< in order
   std::vector<Level> levels;       ///< of the preconditioner; the matrix alone if it has no levels
   double operator_complexity = 1;  ///< entries of all levels over those of the finest
@@ -106,10 +117,21 @@ struct SparseReport {
   std::int64_t preconditioner_bytes = 0;         ///< of this rank
   double set_up_seconds = 0, solve_seconds = 0;  ///< of the solver, and of this solve
 
-  /// Whether x is a solution as good as was asked for, or as fp64 has it.
+  /// Whether x is a solution as good as was asked for, or as fp64 has it, or of least squares where b is within 1e-3 of
+  /// the range of a singular A.
   bool solved() const {
-    return status == KrylovStatus::Converged || status == KrylovStatus::RoundingLimit;
+    constexpr double little = 1e-3;
+    return status == KrylovStatus::Converged || status == KrylovStatus::RoundingLimit ||
+           (status == KrylovStatus::LeastSquares && incompatible <= little);
   }
+  /// The decimal digits of x's largest entry that are right, at most, by `forward_error`: 0 to 15; -1: nothing is known.
+  int digits() const;
+  /// What a user should know of the matrix, a sentence or two each: rows without an entry, parts that nothing holds.
+  std::vector<std::string> remarks_on_matrix() const;
+  /// The same of x: a right-hand side without a solution, digits that nobody has. Empty where all is well.
+  std::vector<std::string> remarks_on_solution() const;
+  /// What may be tried where a solve did not converge, a clause; empty where it did, or nothing is known to help.
+  std::string advice() const;
 };
 
 /// Solves with one matrix: chooses method and preconditioner, sets up once, goes to higher precision where a
@@ -121,8 +143,16 @@ struct SparseReport {
 ///          is no longer finite, from the best x so far. CG that finds the matrix not positive definite in fp64 ends
 ///          the solve if it was asked for, else GMRES goes on; CG asked for a matrix whose diagonal is not
 ///          positive ends at once.
-/// Scales   any that fp64 has: a matrix far from 1 is solved for as its multiple by a power of two. Of a solution
-///          that fp64 has not, x is what it rounds to if that is better than the guess, else the guess.
+/// Scales   any that fp64 has: where rows differ much in size, or are far from 1, rows and columns are multiplied by powers
+///          of two, by the diagonal of a matrix that CG is for, else by the largest of each. The tolerance then holds for
+///          ||b - A x|| and for the residual of the equations in the units of x, so that neither a penalty on the diagonal nor
+///          a field in other units hides the rest. Of a solution that fp64 has not, x is what it rounds to if that is better
+///          than the guess, else the guess.
+/// Digits   where x seems to have an error of more than 10^4 tolerances, a solve that has converged goes on to the limit of
+///          fp64 while its residual falls, for at most half as many iterations as it has taken.
+/// Floating Connected parts of the matrix' graph whose rows all add up to 0 leave x open but for a constant on each: x has mean
+///          0 there. Of a symmetric matrix b is projected onto what has a solution (`incompatible`); where it was not within
+///          the tolerance, the solve ends as LeastSquares. Of others b must fit.
 /// Empty    rows of A without an entry get x_i = 0 where b_i = 0; elsewhere the system has no solution.
 template <class Exec>
 class SparseSolver {

@@ -33,6 +33,8 @@ template <class Exec>
 sparse::MatrixOptions matrix_options(Exec const& exec, PreconditionerOptions const& options) {
   using sparse::ColouringMethod;
   sparse::MatrixOptions matrix;
+  if (options.kind == sparse::PreconditionerKind::GaussSeidel)
+    matrix.order = sparse::RowOrder::Sweep;
   matrix.colouring = options.colouring.value_or(
       exec.concurrency() == 1 ? ColouringMethod::Levels : ColouringMethod::JonesPlassmannLuby);
   return matrix;

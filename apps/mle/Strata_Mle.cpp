@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/mle/Strata_Mle.hpp>
 
-#include <apps/mle/Strata_MleSearch.hpp>
 #include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_RunFacts.hpp>
 #include <comm/Strata_Together.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Csv.hpp>

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/mle/Strata_MleSearch.hpp>
-
+#include <apps/mle/Strata_Mle.hpp>
 #include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/shared/Strata_Tiles.hpp>
 #include <comm/Strata_Together.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -313,7 +313,7 @@ def draw_kriging(plt, found):
 def draw_compare(plt, found):
     units = {data["unit"] for _, data in found}
     if len(units) > 1:
-        raise Unusable("seconds and rates don't go into one picture; give reports of one command")
+        raise Unusable("times of solves and of parts of HPG-MxP don't go into one picture; give reports of one command")
     bars = [(label, values) for _, data in found for label, values in data["bars"].items()]
     who = list(dict.fromkeys(name for _, values in bars for name in values))
     longest = max(len(line) for label, _ in bars for line in label.split("\n"))
@@ -331,7 +331,7 @@ def draw_compare(plt, found):
     if "seconds" in units:
         style(axes, "Time; less is faster", "", "time (s)")
     else:
-        style(axes, "Bandwidth by part of the solver; more is faster", "", "bandwidth (GB/s)")
+        style(axes, "Time of each part in one solve; less is faster", "", "time (ms)")
     return figure
 
 

@@ -184,6 +184,10 @@ def seconds_of_benchmarks(document):
     return found
 
 
+MOTIFS = {"gauss_seidel": "Gauss-Seidel", "ortho": "orthogonalisation", "spmv": "product with A", "restrict": "restriction",
+          "prolong": "prolongation", "update": "update of x"}
+
+
 def find_compare(item):
     """The label of the vendor, and {what: {who: seconds}}."""
     if item.type == "benchmark":
@@ -204,6 +208,6 @@ def find_compare(item):
         bars = collections.defaultdict(dict)
         for who, phase in (("mixed precision", report["mixed"]), ("fp64", report["fp64"])):
             for motif in (phase["motifs"] or {"parts": []})["parts"]:
-                bars[motif["name"]][who] = motif["gb_per_s"] or 0
-        return {"unit": "GB/s", "bars": bars} if bars else None
+                bars[MOTIFS.get(motif["name"], motif["name"])][who] = 1e3 * motif["seconds"]
+        return {"unit": "milliseconds", "bars": bars} if bars else None
     return None

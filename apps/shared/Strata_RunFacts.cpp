@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_RunFacts.hpp>
 
+#include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <comm/Strata_Communicator.hpp>
 #include <comm/Strata_Mpi.hpp>
@@ -13,6 +14,7 @@
 #include <array>
 #include <ctime>
 #include <fstream>
+#include <iostream>
 #include <string_view>
 
 namespace strata::apps {
@@ -54,6 +56,25 @@ std::string in_words(std::vector<RunFacts::HostRanks> const& hosts) {
   return joined(list);
 }
 
+// The table has them where there are several ranks.
+void add_run(Report& report, RunFacts const& facts) {
+  bool const shown = facts.ranks > 1;
+  auto const on_screen = [&](std::string const& words) { return shown ? words : std::string(); };
+  report.section("Run", "run/");
+  report.tell("command", "command", facts.command, on_screen(facts.command));
+  report.tell("started", "started", facts.started, on_screen(facts.started));
+  report.tell("mpi", "MPI", facts.mpi, on_screen(facts.mpi));
+  report.only_json("ranks", facts.ranks);
+  report.only_json("hosts", Report::Value::array());
+  for (auto const& [name, ranks] : facts.hosts)
+    report.only_json("hosts/-", {{"name", name}, {"ranks", ranks}});
+  if (shown) report.only_screen("hosts", in_words(facts.hosts));
+  report.tell("peak_bytes", "peak memory of a rank",
+              {{"least", facts.least_peak_bytes}, {"most", facts.most_peak_bytes}},
+              on_screen(words(in_bytes(facts.least_peak_bytes), " to ",
+                              in_bytes(facts.most_peak_bytes), ", resident")));
+}
+
 }  // namespace
 
 void begin_run(int argc, char const* const* argv) {
@@ -78,22 +99,19 @@ RunFacts run_facts(Communicator const& comm) {
   return facts;
 }
 
-void add_run(Report& report, RunFacts const& facts) {
-  bool const shown = facts.ranks > 1;
-  auto const on_screen = [&](std::string const& words) { return shown ? words : std::string(); };
-  report.section("Run", "run/");
-  report.tell("command", "command", facts.command, on_screen(facts.command));
-  report.tell("started", "started", facts.started, on_screen(facts.started));
-  report.tell("mpi", "MPI", facts.mpi, on_screen(facts.mpi));
-  report.only_json("ranks", facts.ranks);
-  report.only_json("hosts", Report::Value::array());
-  for (auto const& [name, ranks] : facts.hosts)
-    report.only_json("hosts/-", {{"name", name}, {"ranks", ranks}});
-  if (shown) report.only_screen("hosts", in_words(facts.hosts));
-  report.tell("peak_bytes", "peak memory of a rank",
-              {{"least", facts.least_peak_bytes}, {"most", facts.most_peak_bytes}},
-              on_screen(words(in_bytes(facts.least_peak_bytes), " to ",
-                              in_bytes(facts.most_peak_bytes), ", resident")));
+void publish(Communicator const& comm, Progress& progress, std::string const& json,
+             std::function<Report()> const& make) {
+  auto const facts = run_facts(comm);
+  comm.agree([&] {
+    if (comm.rank() != 0) return;
+    progress.phase("writing");
+    Report report = make();
+    add_run(report, facts);
+    report.write(json);  // first: a pipe may be closed
+    progress.clear();
+    report.print(std::cout, json);
+    std::cout.flush();
+  });
 }
 
 }  // namespace strata::apps

@@ -3,6 +3,7 @@
 #ifndef STRATA_APPS_RUN_FACTS_HPP
 #define STRATA_APPS_RUN_FACTS_HPP
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ class Communicator;
 
 namespace strata::apps {
 
+class Progress;
 class Report;
 
 /// How and where a run was made, which every report tells.
@@ -36,8 +38,10 @@ void begin_run(int argc, char const* const* argv);
 /// Collective.
 RunFacts run_facts(Communicator const& comm);
 
-/// Add them as `run`; the table has them where there are several ranks.
-void add_run(Report& report, RunFacts const& facts);
+/// The end of a command: the first rank makes its report, with the files that `make` writes, adds how and where it was run, writes the document to `json` and
+/// prints the table. Collective; all ranks throw what it throws.
+void publish(Communicator const& comm, Progress& progress, std::string const& json,
+             std::function<Report()> const& make);
 
 }  // namespace strata::apps
 

@@ -8,7 +8,8 @@
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <comm/Strata_Communicator.hpp>
-#include <ooc/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <Kokkos_Core.hpp>
 

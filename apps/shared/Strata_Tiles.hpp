@@ -7,9 +7,9 @@
 #include <core/Strata_Precision.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_PrecisionMap.hpp>
-#include <ooc/Strata_RankGrid.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/schedule/Strata_PrecisionMap.hpp>
+#include <ooc/schedule/Strata_RankGrid.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <array>
 #include <cstddef>

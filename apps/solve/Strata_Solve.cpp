@@ -5,13 +5,14 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_RunFacts.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <comm/Strata_GatherSpans.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <ooc/Strata_TileSources.hpp>
+#include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -11,7 +11,7 @@
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
-#include <ooc/Strata_TileSources.hpp>
+#include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -8,7 +8,7 @@
 #include <apps/solve/Strata_Solve.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <cstddef>
 #include <cstdint>

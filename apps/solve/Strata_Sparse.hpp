@@ -42,7 +42,9 @@ struct SparseOutcome {
   std::int64_t entries = 0;
   int ranks = 1, colours = 0;
   sparse::SparseOptions asked;
-  int likely_block_size = 1;   ///< by the pattern
+  int likely_block_size = 1;  ///< by the pattern
+  /// All entries are on one side of the diagonal, or on it, and some beside it.
+  bool triangular = false;
   bool has_tolerance = false;  ///< of the user's; the default one gives way to fp64's limit
   bool told_of_blocks = false;
   sparse::SparseReport report;
@@ -68,8 +70,8 @@ constexpr std::int64_t many_iterations = 60;
 /// Once, where the matrix looks like one of several unknowns a node and the solve, of `outcome.report`, was not told so.
 void suggest_blocks(std::ostream& out, SparseOutcome& outcome);
 
-/// What is odd about the matrix, before it is solved for.
-void warn(std::ostream& out, sparse::SparseReport const& set_up);
+/// What is odd about the matrix, of `outcome.report` as set-up left it, before it is solved for.
+void warn(std::ostream& out, SparseOutcome const& outcome);
 
 /// A line for each thing that a user should know of the result: why it is none, or less than was asked for, what the
 /// cause may be, and what --output holds.

@@ -42,6 +42,8 @@ void add_problem(Report& report, SparseOutcome const& outcome) {
   report.only_json("rows/first_empty", number(found.rows.first_empty + 1));
   report.only_json("rows/first_zero_diagonal", number(found.zero_diagonal_row));
   report.only_json("rows/map_constants_to_zero", found.rows.maps_constants_to_zero);
+  report.only_json("rows/floating_parts", found.rows.floating_parts);
+  report.only_json("rows/floating", found.rows.floating_rows);
   report.only_json("colours", outcome.colours);
 }
 
@@ -94,6 +96,22 @@ void add_history(Report& report, SparseOutcome const& outcome) {
   report.only_json("history/relative_residual", residuals);
 }
 
+// A bound from below of the condition bounds the digits from above.
+void add_digits(Report& report, sparse::SparseReport const& found) {
+  int const digits = found.digits();
+  bool const is_known = found.solved() && digits >= 0;
+  report.tell("condition_at_least", "condition", found.condition_at_least,
+              is_known ? text("%.1e at least, in the infinity norm, of A with scaled rows",
+                              found.condition_at_least)
+                       : "");
+  report.only_json("forward_error_estimate",
+                   is_known ? Value(found.forward_error) : Value(nullptr));
+  report.tell("digits", "digits to expect", is_known ? Value(digits) : Value(nullptr),
+              is_known ? words("at most ", digits,
+                               text(", by how far x moved last: %.1e", found.forward_error))
+                       : "");
+}
+
 void add_solution(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
   report.section("Solution");
@@ -120,9 +138,16 @@ void add_solution(Report& report, SparseOutcome const& outcome) {
   report.add("forward_error", "forward error", or_null(outcome.forward_error), unit::error,
              "the solution is known");
   bool const at_limit = found.status == sparse::KrylovStatus::RoundingLimit;
+  bool const is_projected = found.status == sparse::KrylovStatus::LeastSquares;
+  bool const has_none = found.digits() == 0;
+  add_digits(report, found);
+  report.tell("incompatible", "left out of b", found.incompatible,
+              is_projected ? text("%.2e", found.incompatible) : "");
   report.tell("relative_residual", "relative residual", found.relative_residual,
               words(text("%.2e  (limit %.2e)  ", found.relative_residual, outcome.asked.tolerance),
                     outcome.exit() != Exit::Solved ? "FAILED"
+                    : has_none                     ? "PASSED, but x may have no right digit"
+                    : is_projected                 ? "PASSED, by least squares"
                     : at_limit                     ? "PASSED, at fp64's limit"
                                                    : "PASSED"));
 }
@@ -131,8 +156,7 @@ void explain_limit(std::ostream& out, SparseOutcome const& outcome) {
   auto const& report = outcome.report;
   bool const is_solved = outcome.exit() == Exit::Solved;
   auto const limit = text(
-      "fp64's own limit: backward error %.1e, relative residual %.1e; no method in fp64 gets much "
-      "below",
+      "fp64's own limit: backward error %.1e, relative residual %.1e, as a direct solver's x has",
       report.backward_error, report.relative_residual);
   if (is_solved)
     out << "strata: solved to " << limit << '\n';
@@ -152,7 +176,8 @@ void explain_failure(std::ostream& out, SparseOutcome const& outcome) {
   else
     out << error_line(words("not converged: relative residual ", report.relative_residual,
                             " after ", counted(report.iterations, "iteration"), " (",
-                            name_of(report.status), ')'));
+                            name_of(report.status), ')',
+                            report.advice().empty() ? "" : "; " + report.advice()));
   if (!report.obstacle.empty())
     out << "strata: there was no memory for a higher precision: " << report.obstacle << '\n';
 }
@@ -196,17 +221,12 @@ Report report(SparseOutcome const& outcome) {
   return report;
 }
 
-void warn(std::ostream& out, sparse::SparseReport const& set_up) {
-  auto const& rows = set_up.rows;
-  if (rows.maps_constants_to_zero)
+void warn(std::ostream& out, SparseOutcome const& outcome) {
+  for (auto const& remark : outcome.report.remarks_on_matrix()) out << warning_line(remark);
+  if (outcome.triangular)
     out << warning_line(
-        "the matrix is probably singular: each row's entries add up to 0, so that A x = 0 for "
-        "constant x, and x is one of many solutions if there is one; are boundary conditions "
-        "missing?");
-  if (rows.empty == 0) return;
-  std::string const more = rows.empty > 1 ? words(", with ", rows.empty - 1, " more") : "";
-  out << warning_line(words("row ", rows.first_empty + 1, " is empty", more,
-                            ": the matrix is singular; x is set to 0 there"));
+        "the matrix is triangular: no entry is on the other side of the diagonal; a file with one "
+        "triangle of a symmetric matrix has 'symmetric' in its first line, this one 'general'");
 }
 
 void explain(std::ostream& out, SolveOptions const& options, SparseOutcome& outcome) {
@@ -216,6 +236,7 @@ void explain(std::ostream& out, SolveOptions const& options, SparseOutcome& outc
     explain_limit(out, outcome);
   else if (!is_solved)
     explain_failure(out, outcome);
+  for (auto const& remark : report.remarks_on_solution()) out << warning_line(remark);
   if (!is_solved) suggest_cause(out, outcome);
   if (!is_solved || report.attempts.size() > 1) suggest_blocks(out, outcome);
   if (options.output.empty()) return;

@@ -4,6 +4,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_RunFacts.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
@@ -94,6 +95,21 @@ sparse::SparseOptions asked(SolveOptions const& options) {
   return solver;
 }
 
+bool is_triangular(Communicator const& comm, SparseProblem const& problem) {
+  auto const first = problem.first_row[static_cast<std::size_t>(comm.rank())];
+  auto const& rows = problem.rows;
+  bool below = false, above = false;
+  for (std::int64_t i = 0; i < rows.rows(); ++i)
+    for (auto k = rows.begin[static_cast<std::size_t>(i)];
+         k < rows.begin[static_cast<std::size_t>(i) + 1]; ++k) {
+      auto const column = rows.column[static_cast<std::size_t>(k)];
+      below = below || column < first + i;
+      above = above || column > first + i;
+    }
+  bool const has_below = comm.max(below ? 1 : 0) > 0, has_above = comm.max(above ? 1 : 0) > 0;
+  return has_below != has_above;
+}
+
 // All that ranks do together; x is the whole solution on rank 0.
 SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseProblem problem,
                   Progress& progress, std::vector<double>& x) {
@@ -107,6 +123,7 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   Stopwatch watch;
   progress.phase("assembling the matrix");
   outcome.likely_block_size = sparse::likely_block_size(comm, problem.summary.n, problem.rows);
+  outcome.triangular = is_triangular(comm, problem);
   sparse::MatrixOptions how;
   how.on_progress = progress.listener();
   Matrix const A = sparse::make_matrix(exec, comm, std::exchange(problem.rows, {}), how);
@@ -135,8 +152,8 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   };
   sparse::SparseSolver<Exec> solver(exec, A, choices);
   progress.clear();
-  if (reports) warn(std::cerr, solver.set_up());
   outcome.report = solver.set_up();
+  if (reports) warn(std::cerr, outcome);
   progress.phase("solving");
   outcome.report = solver.solve(exec, b, solution);
   auto mine = on_host(exec, solution);

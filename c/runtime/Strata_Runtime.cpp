@@ -86,6 +86,9 @@ bool is_allocation_failure(std::exception const& error) {
 }
 
 void start_kokkos() {
+  STRATA_REQUIRE(c::NotReady, !is_forked_amid_calls(), "process ", getpid(),
+                 " was forked while another thread was in a call: Strata can't be used here");
+  ConcurrentCall const call;  // which a fork sees
   if (!Kokkos::is_initialized()) {
     std::lock_guard const lock(starting);
     if (!Kokkos::is_initialized()) start_now();
@@ -106,7 +109,8 @@ void stop_kokkos() {
 }
 
 bool kokkos_is_usable() noexcept {
-  return Kokkos::is_initialized() && (survives_fork || process == getpid());
+  return !is_forked_amid_calls() && Kokkos::is_initialized() &&
+         (survives_fork || process == getpid());
 }
 
 User::User() {

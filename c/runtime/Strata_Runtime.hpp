@@ -20,7 +20,7 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using Memory = Exec::memory_space;
 
 /// Kokkos can't be used: it was ended, is the program's own and not started yet, or belongs to the process that this
-/// one was forked from.
+/// one was forked from, as it does where that had another thread in a call.
 struct NotReady : Error {
   using Error::Error;
 };
@@ -65,7 +65,7 @@ class Caller {
   Caller() = default;
 
  private:
-  User user_;  // first: it refuses a forked process, whose parent may have been capturing
+  User user_;
   ConcurrentCall call_;
 };
 

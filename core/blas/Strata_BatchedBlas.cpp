@@ -5,6 +5,7 @@
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_EnumNames.hpp>
 #include <core/blas/detail/Strata_BatchedLanes.hpp>
+#include <core/blas/detail/Strata_BatchedOneByOne.hpp>
 #include <core/blas/detail/Strata_BatchedTeams.hpp>
 #include <core/blas/vendor/Strata_VendorBatched.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -149,29 +150,22 @@ struct BatchedBlas<Exec>::Impl {
     if (!vendor) vendor.emplace(exec);
     return *vendor;
   }
-  LeafBlas<Exec>& leaf() {
-    if (!one_by_one) one_by_one.emplace(exec);
-    return *one_by_one;
+  detail::BatchedOneByOne<Exec> one_by_one() {
+    if (!leaf) leaf.emplace(exec);
+    return {*leaf};
   }
 
   void factor(char const* call, Uplo uplo, Matrix const& A, Batch const& batch,
               InfoView const& info) {
     if (vendors().potrf(uplo, A, batch, info)) return;
     require_automatic(call);
-    Kokkos::deep_copy(exec, info, 0);
-    for (std::int64_t b = 0; b < batch.count; ++b)
-      leaf().potrf(uplo, A.shifted(b * batch.stride_a), 0,
-                   Kokkos::subview(info, static_cast<std::size_t>(b)));
+    one_by_one().factor(exec, uplo, A, batch, info);
   }
   void solve(char const* call, Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch,
              InfoView const& info) {
     if (vendors().potrs(uplo, A, B, batch, info)) return;
     require_automatic(call);
-    Op const first = uplo == Uplo::Lower ? Op::NoTrans : Op::Trans;
-    for (std::int64_t b = 0; b < batch.count; ++b)
-      for (Op const op : {first, transposed(first)})
-        leaf().trsm(Side::Left, uplo, op, Diag::NonUnit, 1, A.shifted(b * batch.stride_a),
-                    B.shifted(b * batch.stride_b));
+    one_by_one().solve(exec, uplo, A, B, batch, info);
   }
   void require_automatic(char const* call) const {
     STRATA_REQUIRE(ValueError, path == BlasPath::Automatic, call, ": the ", name_of(path),
@@ -182,7 +176,7 @@ struct BatchedBlas<Exec>::Impl {
   BlasPath path;
   detail::Workspace<Exec> workspace;
   std::optional<vendor::Batched<Exec>> vendor;  // made at the first call that needs them
-  std::optional<LeafBlas<Exec>> one_by_one;
+  std::optional<LeafBlas<Exec>> leaf;
 };
 
 template <class Exec>

@@ -21,7 +21,8 @@ namespace strata {
 /// the vendor's, or one after the other to `LeafBlas`. So do, on hosts, batches that would leave most lanes of the vectors
 /// empty.
 ///
-/// Sync     enqueued on the instance; fences only to let the workspace grow.
+/// Sync     enqueued on the instance; fences to let the workspace grow, and in `posv` where one system after the other goes
+///          to `LeafBlas`.
 /// Memory   on hosts L and four right-hand sides of a vector's systems for each thread, 1.1 MiB at n = 512; the
 ///          vendor's path on a device 20 bytes a system. It is kept.
 /// Throws   ShapeError with all extents if they do not fit, before anything is written; ValueError for types

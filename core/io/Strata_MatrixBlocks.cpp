@@ -4,7 +4,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_ByteSource.hpp>
-#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/Strata_MatrixFileFormat.hpp>
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/detail/Strata_MatrixMarketStream.hpp>
 #include <core/io/detail/Strata_NumberLayout.hpp>

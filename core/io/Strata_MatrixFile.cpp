@@ -11,38 +11,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <string_view>
 
 namespace strata {
 
 namespace {
-
-// What the ending of a file's name promises.
-std::optional<MatrixFileFormat> promised(std::string_view path) {
-  if (path.ends_with(".mtx") || path.ends_with(".mtx.gz")) return MatrixFileFormat::MatrixMarket;
-  if (path.ends_with(".npy")) return MatrixFileFormat::Npy;
-  if (path.ends_with(".csv") || path.ends_with(".txt")) return MatrixFileFormat::Columns;
-  return {};
-}
-
-// What the first bytes tell; text that is not Matrix Market can be anything.
-std::optional<MatrixFileFormat> shown(std::string const& path) {
-  char bytes[4] = {};
-  std::size_t const got = FileSource(path).read_at(0, bytes, sizeof bytes);
-  std::string_view const first(bytes, got);
-  if (first.starts_with('\x93')) return MatrixFileFormat::Npy;
-  STRATA_REQUIRE(
-      IoError, !first.starts_with("PK\x03\x04"), path,
-      ": an archive (.npz, .zip); write the one array in it with numpy.save as .npy, or a sparse "
-      "matrix with scipy.io.mmwrite as .mtx");
-  bool const is_market = is_gzip(bytes, got) || first.starts_with("%%");
-  if (is_market) return MatrixFileFormat::MatrixMarket;
-  std::error_code error;
-  if (std::filesystem::exists(path + ".json", error)) return MatrixFileFormat::Raw;
-  return {};
-}
 
 HostMatrix read_raw(std::string const& path, ReadOptions const& options) {
   MatrixBlocks const blocks(path);
@@ -86,17 +58,6 @@ HostMatrix read(std::string const& path, MatrixFileFormat format, ReadOptions co
 
 }  // namespace
 
-MatrixFileFormat matrix_file_format(std::string const& path) {
-  auto const by_name = promised(path), by_content = shown(path);
-  bool const agree =
-      !by_name || !by_content || *by_name == *by_content || *by_content == MatrixFileFormat::Raw;
-  STRATA_REQUIRE(IoError, agree, path, ": by its name ", name_of(*by_name), ", by its content ",
-                 name_of(*by_content), ": rename it");
-  STRATA_REQUIRE(IoError, by_content || by_name != MatrixFileFormat::Npy, path,
-                 ": by its name a .npy file of NumPy, but it does not begin as one");
-  return by_content ? *by_content : by_name.value_or(MatrixFileFormat::MatrixMarket);
-}
-
 HostMatrix read_matrix(std::string const& path, ReadOptions const& options) {
   auto const format = matrix_file_format(path);
   return blame_file(path, [&] { return read(path, format, options); });
@@ -114,7 +75,7 @@ HostMatrix read_symmetric_matrix(std::string const& path, ReadOptions const& opt
 }
 
 void require_matrix_name(std::string const& path) {
-  STRATA_REQUIRE(ValueError, promised(path), path,
+  STRATA_REQUIRE(ValueError, promised_format(path), path,
                  ": no format is known by this name; a matrix is written as .npy, .mtx, .mtx.gz, "
                  ".csv or .txt");
 }
@@ -122,7 +83,7 @@ void require_matrix_name(std::string const& path) {
 void write_matrix(std::string const& path, ConstHostMatrix const& A,
                   std::function<void(double)> const& on_progress) {
   require_matrix_name(path);
-  switch (*promised(path)) {
+  switch (*promised_format(path)) {
     case MatrixFileFormat::Npy:
       return write_npy(path, A, {.rank = A.extent(1) == 1 ? 1 : 2, .on_progress = on_progress});
     case MatrixFileFormat::MatrixMarket: {

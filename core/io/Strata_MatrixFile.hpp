@@ -3,37 +3,13 @@
 #ifndef STRATA_MATRIX_FILE_HPP
 #define STRATA_MATRIX_FILE_HPP
 
-#include <core/Strata_EnumNames.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
+#include <core/io/Strata_MatrixFileFormat.hpp>
 
 #include <functional>
 #include <string>
 
 namespace strata {
-
-/// What the file of a matrix holds.
-enum class MatrixFileFormat {
-  MatrixMarket,  ///< plain or gzip
-  Npy,           ///< an array of NumPy's
-  Raw,           ///< numbers that a sidecar PATH.json describes, see `MatrixBlocks`
-  Columns,  ///< text: a row of the matrix on each line, its numbers separated by commas or blanks
-};
-/// The names of its values, for `name_of` and `from_name`.
-constexpr auto names_of(MatrixFileFormat) {
-  return enum_names<MatrixFileFormat>("format",
-                                      {{MatrixFileFormat::MatrixMarket, "a Matrix Market file"},
-                                       {MatrixFileFormat::Npy, "a .npy file of NumPy"},
-                                       {MatrixFileFormat::Raw, "raw numbers"},
-                                       {MatrixFileFormat::Columns, "columns of numbers"}});
-}
-
-/// What a file holds, by its first bytes and, of text columns, by its name.
-///
-/// Result   columns only if the name ends in .csv or .txt; what is not told is taken for Matrix Market,
-///          whose reader says what is wrong with it.
-/// Throws   IoError "path: ..." if the name promises another format than the first bytes show (.npy,
-///          .mtx, .mtx.gz, .csv, .txt), or if it is an archive (.npz).
-MatrixFileFormat matrix_file_format(std::string const& path);
 
 /// Read a dense matrix from a file of any of the formats.
 ///

@@ -18,6 +18,10 @@ class ConcurrentCall {
   ConcurrentCall& operator=(ConcurrentCall const&) = delete;
 };
 
+/// Whether this process was forked while another thread of its parent held a ConcurrentCall: what that had, locks and half of
+/// a result, nobody will ever give back here.
+[[nodiscard]] bool is_forked_amid_calls() noexcept;
+
 /// The right to capture: not `granted` while another thread holds a ConcurrentCall or this right.
 class CaptureRight {
  public:

@@ -3,6 +3,8 @@
 #ifndef STRATA_PUBLISHED_HPP
 #define STRATA_PUBLISHED_HPP
 
+#include <core/kokkos_ext/vendor/Strata_RelaxedWord.hpp>
+
 #include <Kokkos_BitManipulation.hpp>
 #include <Kokkos_Core.hpp>
 
@@ -29,12 +31,12 @@ struct Published {
   KOKKOS_FORCEINLINE_FUNCTION void write(std::int64_t i, T value) const {
     auto const given = Kokkos::bit_cast<Bits>(value);
     Bits const written = given == unset ? unset >> 1 : given;  // a NaN, too
-    *static_cast<Bits volatile*>(bits + i) = written;
+    vendor::store_relaxed(bits + i, written);
   }
 
   /// The bits of number i now.
   KOKKOS_FORCEINLINE_FUNCTION Bits look(std::int64_t i) const {
-    return *static_cast<Bits const volatile*>(bits + i);
+    return vendor::load_relaxed(bits + i);
   }
   /// Number i when it is there, whose bits were `seen` before.
   KOKKOS_FORCEINLINE_FUNCTION T wait(std::int64_t i, Bits seen = unset) const {

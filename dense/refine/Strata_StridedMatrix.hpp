@@ -17,10 +17,10 @@ struct StridedMatrix {
   /// Its shape, and elements from a row or a column to the next.
   std::int64_t rows = 0, cols = 0, row_stride = 1, col_stride = 1;
 
-  /// The same, to be read.
-  operator StridedMatrix<Scalar const>() const
-    requires(!std::is_const_v<Scalar>)
-  {
+  /// The same, to be read. A template, as nvcc warns of a conversion of a class to itself.
+  template <class Other>
+    requires(std::is_same_v<Other, Scalar const> && !std::is_const_v<Scalar>)
+  operator StridedMatrix<Other>() const {
     return {data, rows, cols, row_stride, col_stride};
   }
   /// Element (i, j).

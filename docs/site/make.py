@@ -3,14 +3,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Make the site: the repository's pages, and a reference of the program, the JSON, C++, C and Python, by Sphinx.
 
-make.py TOP PROGRAM FOLDER: takes the pages of TOP, what `PROGRAM --help` says, the schemas, the headers by Doxygen, and the package for
-Python that is built beside the program; writes FOLDER/html, FOLDER/man and FOLDER/strata.pdf anew. What Sphinx or Doxygen warns of is an
+make.py TOP PROGRAM FOLDER [--html] [--reference=FOLDER]: takes the pages of TOP, what `PROGRAM --help` says, the schemas, the headers by
+Doxygen, whose XML is in the FOLDER of --reference if cpp.py was there, and the package for Python that is built beside the program; writes
+FOLDER/html, FOLDER/man and FOLDER/strata.pdf anew, with --html the first alone. What Sphinx or Doxygen warns of is an
 error; so are a link whose page, heading or file is not there, and a page of docs/ that is in no part. Ends with 77 where Sphinx, MyST,
 Furo, Breathe, Doxygen or matplotlib is not there; without WeasyPrint it makes no PDF and says so.
 """
 
 import importlib.util
 import pathlib
+import posixpath
 import re
 import shutil
 import subprocess
@@ -23,21 +25,22 @@ import schemas
 
 PARTS = {
     "Start": ["README", "docs/README", "docs/start/cpu", "docs/start/nvidia", "docs/start/amd", "docs/start/python", "docs/start/cpp",
-              "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/start/jobs", "docs/build", "docs/command-line", "docs/troubles"],
+              "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/start/jobs", "docs/build", "docs/command-line", "docs/troubles", "docs/glossary",
+              "docs/cite"],
     "Tutorials": ["docs/tutorials/choose-layers", "docs/tutorials/ladder", "docs/tutorials/log-determinants", "docs/tutorials/kriging",
                   "docs/tutorials/trend", "docs/tutorials/stiffness", "docs/tutorials/out-of-core",
                   "docs/tutorials/own-preconditioner", "docs/tutorials/hpg-mxp", "docs/tutorials/benchmark"],
-    "Use": ["docs/library", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
+    "Use": ["docs/library", "examples/README", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
             "docs/several-hosts-memory", "docs/several-hosts-programs",
             "docs/geostatistics", "docs/hpgmxp", "docs/limits"],
     "Ideas": ["docs/ideas/layers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
               "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/hpgmxp-rules"],
     "Data": ["apps/data/README"],
-    "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-factor", "docs/results/dense-limits", "docs/results/dense-earlier",
-                "docs/results/dense-cpu", "docs/results/batches", "docs/results/accuracy", "docs/results/out-of-core", "docs/results/several-hosts", "docs/results/covariances",
+    "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-factor", "docs/results/dense-cpu",
+                "docs/results/batches", "docs/results/accuracy", "docs/results/out-of-core", "docs/results/several-hosts", "docs/results/covariances",
                 "docs/results/hpgmxp", "docs/results/sparse", "docs/results/python", "docs/results/gallery", "docs/benchmarks", "docs/figures/README"],
     "Develop": ["docs/architecture", "docs/develop/kernel", "docs/develop/format", "docs/develop/solver", "docs/develop/backend",
-                "docs/develop/testing", "docs/develop/measuring", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
+                "docs/develop/testing", "docs/develop/measuring", "docs/develop/tried", "CONTRIBUTING", "CHANGELOG", "SUPPORT", "SECURITY", "XSDK"],
 }
 REFERENCE = ["docs/settings"]  # written by hand; make.py adds what is generated
 PAGES = [page for part in [*PARTS.values(), REFERENCE] for page in part]
@@ -95,11 +98,16 @@ def lay_out_commands(program, source):
 
 
 def lay_out_index(source, parts):
-    trees = [f"```{{toctree}}\n:caption: {part}\n:maxdepth: 1\n\n" + "\n".join(pages) + "\n```\n" for part, pages in parts.items()]
-    (source / "index.md").write_text("# Strata\n\n" + "\n".join(trees))
+    """The first page: what docs/README.md has up to its second heading, whose links it has from another folder; the menu has the tree of pages."""
+    first = re.split(r"^## ", (source / "docs/README.md").read_text(), flags=re.MULTILINE)
+    doors = re.sub(r"(\]\(|src=\")(?!\w+:)([^)\"]+)", lambda m: m[1] + posixpath.normpath(f"docs/{m[2]}"), "## ".join(first[:2]))
+    doors = doors.replace("# Documentation", "# Strata", 1)
+    trees = [f"```{{toctree}}\n:caption: {part}\n:maxdepth: 1\n:hidden:\n\n" + "\n".join(pages) + "\n```\n" for part, pages in parts.items()]
+    (source / "index.md").write_text(doors + "\n" + "\n".join(trees))
 
 
-def main(top, program, folder):
+def main(top, program, folder, *choices):
+    reference = next((choice.removeprefix("--reference=") for choice in choices if choice.startswith("--reference=")), None)
     try:
         import breathe, furo, matplotlib, myst_parser, sphinx  # noqa: E401, F401
     except ImportError as missing:
@@ -108,6 +116,8 @@ def main(top, program, folder):
     if not shutil.which("doxygen"):
         print("no site is made here: there is no doxygen")
         return 77
+    others = [choice for choice in choices if choice != "--html" and not choice.startswith("--reference=")]
+    require(not others, f"what is {' '.join(others)}?")
     top, folder = pathlib.Path(top).resolve(), pathlib.Path(folder)
     shutil.rmtree(folder, ignore_errors=True)
     source = folder / "source"
@@ -115,9 +125,11 @@ def main(top, program, folder):
     lay_out_pages(top, source)
     (source / "reference").mkdir()
     described = lay_out_commands(program, source)
-    warnings = cpp.run_doxygen(top, (folder / "doxygen").resolve())
-    require(not warnings, f"{warnings}a public symbol must say what it is")
-    cpp.lay_out_cpp(top, folder / "doxygen", source / "reference")
+    doxygen = pathlib.Path(reference or folder / "doxygen").resolve()
+    if not reference:
+        warnings = cpp.run_doxygen(top, doxygen)
+        require(not warnings, f"{warnings}a public symbol must say what it is")
+    cpp.lay_out_cpp(top, doxygen, source / "reference")
     cpp.lay_out_c(source / "reference")
     schemas.lay_out_schemas(top, source / "reference")
     pages = [*described, "json", "cpp", "c"]
@@ -135,13 +147,16 @@ sys.path[:0] = [{str(top / "docs/site")!r}, {str(package)!r}]
 html_static_path = [{str(top / "docs/site/static")!r}]
 {(top / "docs/site/conf.py").read_text()}
 man_pages = {manual!r}
-breathe_projects = {{"strata": {str((folder / "doxygen").resolve())!r}}}
+breathe_projects = {{"strata": {str(doxygen)!r}}}
 """)
-    for builder, options in (("html", []), ("man", []), ("singlehtml", ["-D", "html_theme=basic"])):
+    builders = [("html", []), ("man", []), ("singlehtml", ["-D", "html_theme=basic"])]
+    for builder, options in builders[:1] if "--html" in choices else builders:
         words = [sys.executable, "-m", "sphinx", "-b", builder, "-W", "--keep-going", "-q", *options, "-d", folder / "trees", source, folder / builder]
         if subprocess.run(words).returncode != 0:
             return 1
-    print(f"the site: {folder / 'html/index.html'}; man pages: {folder / 'man'}")
+    print(f"the site: {folder / 'html/index.html'}" + (f"; man pages: {folder / 'man'}" if "--html" not in choices else ""))
+    if "--html" in choices:
+        return 0
     if importlib.util.find_spec("weasyprint"):
         pdf.write_pdf(folder / "singlehtml/index.html", folder / "strata.pdf")
         print(f"the manual: {folder / 'strata.pdf'}")

@@ -9,9 +9,9 @@ rounding error, by a factor of 1000. Any number will do before a unit of time or
 
 A block ```console holds commands, `$ command`, each with its output. The commands of a page run in order in an empty folder with
 the links apps/data, examples, and build to the examples' programs. `strata`, the package for Python and the drop-in for LAPACK are
-found, and the exit status must be 0. A block whose paragraph before it ends in "`NAME`:" is the file NAME in that folder. One whose
-paragraph ends in a link, "[...](PATH):", repeats lines of that file; "..." stands for the lines left out. Pages of docs/start and
-docs/tutorials show code of no other kind. A picture of docs/figures/tutorials that a page shows is made by its commands. A page with
+found, and the exit status must be 0. A block whose paragraph before it ends in "`NAME`:" is the file NAME in that folder, in README.md, docs/start
+and docs/tutorials. In the last two, one whose paragraph ends in a link, "[...](PATH):", repeats lines of that file; "..." stands for the lines left
+out; they show code of no other kind. A picture of docs/figures/tutorials that a page shows is made by its commands. A page with
 <!-- needs: WORD... --> is left out where --have does not name all of them; python3-NAME is there if Python has the module NAME, no-amx if
 the processor has no matrix units, whose sums in few bits are others.
 """
@@ -220,7 +220,7 @@ def run_page(top, tree, page, write):
             try:
                 if language.startswith("console"):
                     body = run_block(body, line, folder, tree, "measured" in language, offences)
-                elif strict and named:
+                elif named and (strict or page.name == "README.md"):
                     (folder / named[1]).write_text(body)
                 elif strict and linked:
                     require_repeats(body, (page.parent / linked[1]).resolve())

@@ -2,36 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_Budgets.hpp>
 
-#include <comm/Strata_Together.hpp>
 #include <core/blas/Strata_BlasBuffers.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <ooc/Strata_Simulate.hpp>
+#include <ooc/executor/Strata_Simulate.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <set>
 #include <string>
 
 namespace strata::ooc::detail {
-
-namespace {
-
-// Of a device's memory, the same for all processes of this host.
-template <class Exec>
-std::uint64_t memory_number(int id) {
-  if (strata::runs_on_host<Exec>) return 0;
-  static auto const known = strata::devices().accelerators;
-  for (auto const& one : known)
-    if (one.id == id) return std::hash<std::string>()(one.identity);
-  return 0;  // there is none, as whoever uses it says
-}
-
-}  // namespace
 
 template <class Exec>
 int streams_of(CholeskyOptions const& options) {
@@ -39,7 +21,7 @@ int streams_of(CholeskyOptions const& options) {
                  "cholesky: ", options.streams, " streams, must be at most 64, or 0 for automatic");
   if (options.variant == Variant::Sync) return 1;
   if (options.streams > 0) return options.streams;
-  return strata::runs_on_host<Exec> ? 1 : 4;
+  return default_streams<Exec>();
 }
 
 template <class Exec>
@@ -53,30 +35,6 @@ int streams_on_cores(Devices const& devices, std::int64_t tiles, std::int64_t ti
   for (Device const& device : devices)
     streams = std::min(streams, static_cast<std::int64_t>(device.budget_bytes / least));
   return static_cast<int>(std::max<std::int64_t>(1, streams));
-}
-
-template <class Exec>
-std::vector<int> ranks_that_share(Devices const& devices, Communicator const* comm) {
-  std::vector<int> ranks(devices.size(), 1);
-  if (!comm) return ranks;
-  constexpr std::size_t size = 3;  // the host, and two halves of a number of the memory there
-  using Memory = std::array<double, size>;
-  double const host = comm->hosts()[static_cast<std::size_t>(comm->rank())];
-  auto const memory_of = [&](Device const& device) {
-    std::uint64_t const number = memory_number<Exec>(device.id);
-    return Memory{host, static_cast<double>(number >> 32U), static_cast<double>(number & ~0U)};
-  };
-  std::set<Memory> own;
-  together(comm, [&] {
-    for (Device const& device : devices) own.insert(memory_of(device));
-  });
-  std::vector<double> told;
-  for (Memory const& memory : own) told.insert(told.end(), memory.begin(), memory.end());
-  auto const all = comm->gather(told);
-  std::map<Memory, int> count;
-  for (std::size_t k = 0; k < all.size(); k += size) ++count[{all[k], all[k + 1], all[k + 2]}];
-  for (std::size_t d = 0; d < devices.size(); ++d) ranks[d] = count[memory_of(devices[d])];
-  return ranks;
 }
 
 template <class Exec>
@@ -158,7 +116,6 @@ std::int64_t column_block_of(Devices const& given, Devices const& devices,
 #define STRATA_INSTANTIATE(Exec)                                                                \
   template int streams_of<Exec>(CholeskyOptions const&);                                        \
   template int streams_on_cores<Exec>(Devices const&, std::int64_t, std::int64_t, std::size_t); \
-  template std::vector<int> ranks_that_share<Exec>(Devices const&, Communicator const*);        \
   template Devices with_budgets<Exec>(Machine<Exec>&, CholeskyReport const&, std::size_t,       \
                                       std::vector<int> const&, TileMatrix<Exec> const&,         \
                                       PrecisionMap const&);                                     \

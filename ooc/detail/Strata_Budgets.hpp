@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_BUDGETS_HPP
-#define STRATA_BUDGETS_HPP
+#ifndef STRATA_OOC_DETAIL_BUDGETS_HPP
+#define STRATA_OOC_DETAIL_BUDGETS_HPP
 
-#include <comm/Strata_Communicator.hpp>
-#include <core/kokkos_ext/Strata_Team.hpp>
-#include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_DeviceTeam.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
-#include <ooc/detail/Strata_Machine.hpp>
+#include <ooc/Strata_CholeskyOptions.hpp>
+#include <ooc/team/Strata_DeviceTeam.hpp>
+#include <ooc/team/detail/Strata_Machine.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,13 +15,7 @@
 // What a factorisation takes of its devices, where that was left open.
 namespace strata::ooc::detail {
 
-/// Whether a worker of the team works on tiles where they are stored: on a host, where its budget was left open.
-template <class ExecutionSpace>
-bool works_at_home(Device const& given) {
-  return strata::runs_on_host<ExecutionSpace> && given.budget_bytes == 0;
-}
-
-/// Of each device. Throws ValueError for options out of range.
+/// Streams of each device. Throws ValueError for options out of range.
 template <class ExecutionSpace>
 int streams_of(CholeskyOptions const& options);
 
@@ -32,10 +24,6 @@ int streams_of(CholeskyOptions const& options);
 template <class ExecutionSpace>
 int streams_on_cores(Devices const& devices, std::int64_t tiles, std::int64_t tile_size,
                      std::size_t least);
-
-/// Of each of these devices, how many ranks have its memory, this one included. Collective; nullptr: one rank.
-template <class ExecutionSpace>
-std::vector<int> ranks_that_share(Devices const& devices, Communicator const* comm);
 
 /// The devices with the bytes that their pools may take, each at least the smallest budget: where the user
 /// left it open, 9/10 of what is free, in equal parts for the ranks that share it (`sharing`, of each device), and of the

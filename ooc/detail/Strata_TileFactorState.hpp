@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef STRATA_OOC_TILE_FACTOR_STATE_HPP
-#define STRATA_OOC_TILE_FACTOR_STATE_HPP
+#ifndef STRATA_OOC_DETAIL_TILE_FACTOR_STATE_HPP
+#define STRATA_OOC_DETAIL_TILE_FACTOR_STATE_HPP
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
-#include <ooc/detail/Strata_MapLadder.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
+#include <ooc/tiles/detail/Strata_MapLadder.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -6,9 +6,9 @@
 #include <comm/Strata_Communicator.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_RankOrder.hpp>
-#include <ooc/Strata_SimulateRanks.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/executor/Strata_Simulate.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <nlohmann/json.hpp>
 

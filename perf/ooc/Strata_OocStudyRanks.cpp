@@ -3,7 +3,8 @@
 // Factorisations by many ranks, on paper.
 #include "Strata_OocStudy.hpp"
 #include <core/Strata_Errors.hpp>
-#include <ooc/Strata_SimulateRanks.hpp>
+
+#include <perf/ooc/Strata_SimulateRanks.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +24,7 @@ ooc::RankGrid grid_of(int ranks, std::int64_t super_panel) {
 }
 
 template <class Value>
-std::vector<Value> of_ranks(ooc::RankSimulation const& found, Value ooc::SimulatedRank::* member) {
+std::vector<Value> of_ranks(RankSimulation const& found, Value SimulatedRank::* member) {
   std::vector<Value> values;
   for (auto const& rank : found.ranks) values.push_back(rank.*member);
   return values;
@@ -71,8 +72,8 @@ Json Runner::simulate(Case const& one, RankCase const& many, ooc::Rates const& r
               {"message_seconds", rates.message_seconds},
               {"histogram", map.histogram()}});
   try {
-    auto const found = ooc::simulate(order, one.n, one.tile, map, rates,
-                                     static_cast<std::size_t>(one.budget_bytes));
+    auto const found = study::simulate(order, one.n, one.tile, map, rates,
+                                       static_cast<std::size_t>(one.budget_bytes));
     double const best = many.grid.ranks() * one.devices * rates.product_flop_per_s[0];
     row.update({{"info", 0},
                 {"factor_seconds", found.seconds},
@@ -82,13 +83,13 @@ Json Runner::simulate(Case const& one, RankCase const& many, ooc::Rates const& r
                 {"work_seconds", found.work_seconds},
                 {"network_seconds", found.network_seconds},
                 {"chain_seconds", found.chain_seconds},
-                {"bytes_sent", of_ranks(found, &ooc::SimulatedRank::bytes_sent)},
-                {"bytes_received", of_ranks(found, &ooc::SimulatedRank::bytes_received)},
-                {"bytes_in", of_ranks(found, &ooc::SimulatedRank::bytes_in)},
-                {"bytes_out", of_ranks(found, &ooc::SimulatedRank::bytes_out)},
-                {"bytes_peer", of_ranks(found, &ooc::SimulatedRank::bytes_peer)},
-                {"tile_bytes", of_ranks(found, &ooc::SimulatedRank::tile_bytes)},
-                {"copy_bytes", of_ranks(found, &ooc::SimulatedRank::copy_bytes)}});
+                {"bytes_sent", of_ranks(found, &SimulatedRank::bytes_sent)},
+                {"bytes_received", of_ranks(found, &SimulatedRank::bytes_received)},
+                {"bytes_in", of_ranks(found, &SimulatedRank::bytes_in)},
+                {"bytes_out", of_ranks(found, &SimulatedRank::bytes_out)},
+                {"bytes_peer", of_ranks(found, &SimulatedRank::bytes_peer)},
+                {"tile_bytes", of_ranks(found, &SimulatedRank::tile_bytes)},
+                {"copy_bytes", of_ranks(found, &SimulatedRank::copy_bytes)}});
   } catch (MemoryError const& error) {
     row["error"] = error.what();
   }

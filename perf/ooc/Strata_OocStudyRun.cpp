@@ -8,8 +8,10 @@
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/Strata_Simulate.hpp>
+#include <ooc/executor/Strata_Simulate.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+
+#include <perf/ooc/Strata_SimulateRanks.hpp>
 
 #include <algorithm>
 
@@ -172,7 +174,7 @@ double Runner::on_paper(Case const& one, ooc::CholeskyReport const& report,
                         Json const& rates) const {
   ooc::RankOrder const order{report.tiles,   matrix_->grid(),    one.devices,
                              report.streams, report.super_panel, report.column_block};
-  return ooc::simulate(order, one.n, one.tile, matrix_->map(), rates_at(rates, one.tile)).seconds;
+  return study::simulate(order, one.n, one.tile, matrix_->map(), rates_at(rates, one.tile)).seconds;
 }
 
 Json Runner::run(Case const& one, RankCase const& many) {

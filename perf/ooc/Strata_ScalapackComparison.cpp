@@ -11,7 +11,7 @@
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_BlockCyclicTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -28,6 +28,7 @@ StencilProblem cube(std::int64_t n) { return {n, n, n}; }
 
 MatrixOptions eight_colours() {
   MatrixOptions options;
+  options.order = RowOrder::Sweep;
   options.colouring = ColouringMethod::Greedy;
   return options;
 }
@@ -40,6 +41,7 @@ DistributedMatrix<Exec> matrix_of(Exec const& exec, std::int64_t n, Precision va
 DistributedMatrix<Exec> model_matrix(Exec const& exec, ModelProblem problem, ColouringMethod method,
                                      std::int64_t n, Precision values) {
   MatrixOptions options;
+  options.order = RowOrder::Sweep;
   options.colouring = method;
   return make_matrix(exec, {}, make_model(problem, {n, n, n}, 0, n * n * n), options)
       .stored_in(exec, values);

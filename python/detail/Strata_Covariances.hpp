@@ -11,7 +11,6 @@
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
 
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -74,55 +73,35 @@ class KeptCovarianceFactor : public Worked<Factoring> {
   KeptCovarianceFactor(geostat::MaternCovariance const& covariance, geostat::Locations const& at,
                        geostat::CovarianceFactorOptions const& chosen)
       : Worked(std::in_place, covariance, at, chosen), order_(at.size()) {
-    use([](Factoring& work) { return require_definite(work); });
+    require_definite(made());
   }
   KeptCovarianceFactor(c::Instance const& instance, geostat::CovarianceFactor<c::Exec>&& made,
                        std::int64_t order)
       : Worked(std::in_place, instance, std::move(made)), order_(order) {}
   std::int64_t order() const { return order_; }
 
-  /// Of the same locations, in the memory that there is; after an exception there is no factor.
-  bool update(geostat::MaternCovariance const& covariance) {
-    return use([&](Factoring& work) {
-      work.factor.refactor(work.exec, covariance);
-      return require_definite(work);
-    });
-  }
-
- private:
   static bool require_definite(Factoring const& work) {
     auto const info = work.factor.info();
     if (!info.ok()) throw NotPositiveDefinite(info.order());
     return true;
   }
 
+ private:
   std::int64_t order_;
 };
 using SharedCovarianceFactor = std::shared_ptr<KeptCovarianceFactor>;
 
-/// A function of Python's that is told of each evaluation of a fit, which ends when it raises or when nobody waits any more.
-class Steps {
- public:
-  /// The function, or None, is kept alive by the caller for as long as the options are used.
-  explicit Steps(nb::object const& on_step)
-      : function_(on_step.is_none() ? nullptr : on_step.ptr()) {}
-
-  geostat::FitOptions told(geostat::FitOptions options) const {
-    options.on_step = [stopped = stopped_, function = function_](geostat::FitStep const& step) {
-      if (*stopped) throw Error("the fit was interrupted");
-      if (function == nullptr) return;
-      Gil const gil;
-      if (!gil.held()) throw Error("Python has ended");
-      nb::borrow<nb::object>(function)(step);
-    };
-    return options;
-  }
-  void stop() const { *stopped_ = true; }
-
- private:
-  std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
-  PyObject* function_;
-};
+/// The options of a fit that tells a function of Python's, or None, of each evaluation, and ends when that raises or when
+/// nobody waits any more. The function is kept alive by the caller as long as they are used.
+inline geostat::FitOptions told(geostat::FitOptions options, PyObject* on_step, Call const& call) {
+  options.on_step = [on_step, &call](geostat::FitStep const& step) {
+    call.require_wanted();
+    if (on_step == Py_None) return;
+    Callback const callback(call);
+    nb::borrow<nb::object>(on_step)(step);
+  };
+  return options;
+}
 
 /// Of a factorisation, and of passes over the covariances, which are evaluated anew.
 inline double factor_flops(std::int64_t n) { return std::pow(static_cast<double>(n), 3) / 3; }

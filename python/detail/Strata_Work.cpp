@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <python/detail/Strata_Work.hpp>
 
+#include <core/Strata_Errors.hpp>
+
 #include <atomic>
+#include <utility>
 
 namespace strata::python::detail {
 
@@ -12,6 +15,8 @@ namespace {
 std::atomic<int> running{0};
 std::atomic<int> asking{0};  // threads that are about to have the GIL
 std::atomic<bool> ending{false};
+
+thread_local void const* asked_by = nullptr;  // the object whose work calls Python on this thread
 
 // Either end_work sees that this thread asks, or the thread sees that Python ends.
 bool ask() {
@@ -43,6 +48,24 @@ WithoutGil::~WithoutGil() {
 
 Running::Running() noexcept { ++running; }
 Running::~Running() { --running; }
+
+void Call::require_wanted() const {
+  if (is_left_) throw Error("the work was interrupted");
+  if (is_apart_) return;
+  Gil const gil;
+  if (gil.held() && PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+Callback::Callback(Call const& call) : before_(asked_by) {
+  if (!gil_.held()) throw Error("Python has ended");
+  asked_by = call.object;
+}
+Callback::~Callback() { asked_by = before_; }
+
+void Callback::require_not_of(void const* object) {
+  if (asked_by == object)
+    throw Error("a function that the work of an object calls can't use that object");
+}
 
 double& seconds_of_work() noexcept {
   thread_local double seconds = 0;

@@ -3,10 +3,12 @@
 #ifndef STRATA_PYTHON_WORK_HPP
 #define STRATA_PYTHON_WORK_HPP
 
+#include <c/runtime/Strata_Runtime.hpp>
 #include <core/Strata_Stopwatch.hpp>
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -95,18 +97,60 @@ class Clock {
   Stopwatch watch_;
 };
 
-/// f() on a thread of its own, and what came of it.
+/// A call from Python, as the work that is done for it knows it.
+class Call {
+ public:
+  enum class Thread : bool { Caller, Own };  ///< that works
+
+  explicit Call(Thread thread) : is_apart_(thread == Thread::Own) {}
+  Call(Call const&) = delete;
+  Call& operator=(Call const&) = delete;
+
+  /// Nobody waits for the work any more.
+  void leave() { is_left_ = true; }
+
+  /// Whether somebody waits; on the caller's thread, which is here to hear them, signals are handled.
+  ///
+  /// Throws   Error if not; what a signal's handler raises: KeyboardInterrupt.
+  void require_wanted() const;
+
+  void const* object = nullptr;  ///< whose turn it has
+
+ private:
+  bool is_apart_;
+  std::atomic<bool> is_left_ = false;
+};
+
+/// The GIL while the work of a call runs a function of Python's.
+class Callback {
+ public:
+  /// Throws   Error once Python ends.
+  explicit Callback(Call const& call);
+  ~Callback();
+  Callback(Callback const&) = delete;
+  Callback& operator=(Callback const&) = delete;
+
+  /// Throws   Error where this thread runs a function that the object's work calls, and would wait for itself.
+  static void require_not_of(void const* object);
+
+ private:
+  Gil gil_;
+  void const* before_;
+};
+
+/// f(call) on a thread of its own, and what came of it.
 template <class Function>
 class Job {
  public:
-  using Result = std::invoke_result_t<Function&>;
+  using Result = std::invoke_result_t<Function&, Call&>;
 
   explicit Job(Function f) : f_(std::move(f)) {}
 
-  void work() noexcept {
+  void work(Call& call) noexcept {
     try {
+      c::Caller const caller;
       Clock const clock(seconds_);
-      result_.emplace((*f_)());
+      result_.emplace((*f_)(call));
     } catch (...) {
       error_ = std::current_exception();
     }
@@ -115,6 +159,8 @@ class Job {
     done_ = true;
     changed_.notify_all();
   }
+  void work() noexcept { work(call_); }
+  void leave() { call_.leave(); }
   bool wait(std::chrono::milliseconds time) {
     std::unique_lock lock(changing_);
     return changed_.wait_for(lock, time, [this] { return done_; });
@@ -126,6 +172,7 @@ class Job {
   }
 
  private:
+  Call call_{Call::Thread::Own};
   std::optional<Function> f_;
   std::optional<Result> result_;
   std::exception_ptr error_;
@@ -137,17 +184,22 @@ class Job {
 
 /// Work that may take so long that somebody presses Ctrl-C, a tenth of a second: a thread for it costs nothing beside.
 inline constexpr double long_flops = 5e8;
+/// Of an answer that an object has at hand.
+inline constexpr double no_flops = 0;
 
-/// f() without the GIL. If it takes long, a signal's handler can end the wait for it: f then goes on to its end on its
-/// own thread, and what came of it is dropped. So it holds all that it needs, by value.
+/// f(call) without the GIL, with Kokkos. If it takes long, a signal's handler can end the wait for it: f then goes on on its
+/// own thread, to its end or as far as it asks whether it is wanted, and what came of it is dropped. So it holds all that it
+/// needs, by value.
 ///
-/// Throws   what f throws; what the handler raises: KeyboardInterrupt.
+/// Throws   NotReady; what f throws; what the handler raises: KeyboardInterrupt.
 template <class Function>
-auto run(double flops, Function f) -> std::invoke_result_t<Function&> {
+auto run(double flops, Function f) -> std::invoke_result_t<Function&, Call&> {
+  Call here(Call::Thread::Caller);
   if (flops < long_flops) {
     WithoutGil const released;
+    c::Caller const caller;
     Clock const clock(seconds_of_work());
-    return f();
+    return f(here);
   }
   auto const job = std::make_shared<Job<Function>>(std::move(f));
   WithoutGil const released;
@@ -157,11 +209,13 @@ auto run(double flops, Function f) -> std::invoke_result_t<Function&> {
       mine.reset();  // all that it held is gone before the thread counts as gone
     }).detach();
   } catch (std::system_error const&) {
-    job->work();  // there is no thread to be had
+    job->work(here);  // there is no thread to be had
   }
-  while (!job->wait(std::chrono::milliseconds(50))) {
-    Gil const gil;
-    if (gil.held() && PyErr_CheckSignals() != 0) throw nb::python_error();
+  try {
+    while (!job->wait(std::chrono::milliseconds(50))) here.require_wanted();
+  } catch (...) {
+    job->leave();
+    throw;
   }
   return job->take();
 }

@@ -101,7 +101,7 @@ def _is_plain(array: Any) -> bool:
 
 
 class OnDevice:
-    """An array on the device that this Strata was built for, which the library uses where it is.
+    """An array on the device that this Strata was built for, which the library uses where it is, and writes if it `is_written`.
 
     Raises
     ------
@@ -109,7 +109,7 @@ class OnDevice:
         For another device, or another type of number.
     """
 
-    def __init__(self, name: str, array: Any) -> None:
+    def __init__(self, name: str, array: Any, *, is_written: bool = False) -> None:
         there, here = _dlpack_device(array), _core.device()
         if there[0] != here[0]:
             raise TypeError(f"{name} is on a GPU (DLPack device {there[0]}), for which this build of Strata has no backend: {_COPY}")
@@ -117,13 +117,20 @@ class OnDevice:
             raise TypeError(f"{name} is on GPU {there[1]}, Strata works on GPU {here[1]}: copy it there")
         if not str(array.dtype).endswith("float64"):
             raise TypeError(f"{name} is of {array.dtype}, must be of float64: another copy in float64 does it")
-        self.array = array
+        self.name, self.array, self.is_written = name, array, is_written
         self.shape: tuple[int, ...] = tuple(array.shape)
         self.ndim = len(self.shape)
 
     def given_to(self, stream: int) -> Any:
-        """A capsule of DLPack; the stream waits for what the caller's has to do before."""
-        return self.array.__dlpack__(stream=stream)
+        """A capsule of DLPack; the stream waits for what the caller's has to do before. Raises ValueError if it can't be written and is to be."""
+        try:
+            capsule = self.array.__dlpack__(stream=stream, max_version=(1, 0))
+        except TypeError:  # from before DLPack 1, where nothing is read-only
+            capsule = self.array.__dlpack__(stream=stream)
+        capsule, is_read_only = _core.unversioned(capsule)
+        if is_read_only and self.is_written:
+            raise ValueError(f"{self.name} is read-only")
+        return capsule
 
     def like(self, function: str) -> Any:
         """By that function of its package: "empty_like", "zeros_like"."""
@@ -231,10 +238,10 @@ def as_output(name: str, array: Any, shape: tuple[int, ...]) -> Array:
 
 
 def as_output_operand(name: str, array: Any, shape: tuple[int, ...]) -> Operand:
-    """As `as_output` in host memory; on the device as it is."""
+    """As `as_output` in host memory; on the device as it is, where `given` finds out whether it is read-only."""
     if not is_on_device(array):
         return as_output(name, array, shape)
-    found = OnDevice(name, array)
+    found = OnDevice(name, array, is_written=True)
     _require_shape(name, found, shape)
     return found
 

@@ -26,7 +26,7 @@ class VendorError(Error, RuntimeError):
 
 
 class NotReady(Error, RuntimeError):
-    """Kokkos can't be used: it was ended, or began in the process that this one was forked from."""
+    """Kokkos can't be used: it was ended, or this process was forked from one where it began, or while another thread was in a call."""
 
 
 class NotPositiveDefinite(Error, LinAlgError):

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,11 +17,15 @@ from ._errors import NotConverged, ShapeError
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-__all__ = ["PetscPreconditioner", "Preconditioner", "Solver", "SparseAttempt", "SparseLevel", "SparseReport", "solve"]
+__all__ = ["PetscPreconditioner", "Preconditioner", "Solver", "SparseAttempt", "SparseLevel", "SparseReport", "SparseWarning", "solve"]
 
 Method = Literal["auto", "cg", "gmres", "fgmres"]
 Kind = Literal["auto", "none", "jacobi", "gs", "amg"]
 Precision = Literal["fp64", "fp32", "bf16", "fp16"]
+
+
+class SparseWarning(RuntimeWarning):
+    """What a user should know of a sparse matrix or of x: rows that are empty, parts that nothing holds, no right digit."""
 
 
 class Solver:
@@ -36,9 +42,9 @@ class Solver:
     precision : {"fp32", "fp64", "bf16", "fp16"}
         Of the preconditioner's matrices, at first.
     tolerance : float
-        On |b - A x| / |b| in the 2-norm; in (0, 1).
+        On |b - A x| / |b| in the 2-norm, and where rows differ much in size on that of the rows in the units of x; in (0, 1).
     restart : int
-        Basis vectors of GMRES.
+        Basis vectors of GMRES; with the default all, of up to 300 unknowns.
     max_iterations : int
         Of all attempts together.
     block_size : int
@@ -102,6 +108,7 @@ class Solver:
         """
         indptr, indices, data = _rows(A)
         self._core = _core.sparse_solver(indptr, indices, data, self._options)
+        _warn(self._core.set_up.matrix_remarks)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -119,8 +126,9 @@ class Solver:
         return self._last_solve
 
     def __repr__(self) -> str:
-        report = self.report
-        return f"<strata.sparse.Solver of order {self._core.rows}: {report.solver} with {report.preconditioner}>"
+        core = self._core
+        report = core.set_up
+        return f"<strata.sparse.Solver of order {core.rows}: {report.solver} with {report.preconditioner}>"
 
     def solve(self, b: Any, x0: Any = None) -> Any:
         """Solve A x = b.
@@ -135,7 +143,15 @@ class Solver:
         Returns
         -------
         array, shape of `b`
-            x, in the package of `b`. It never has a larger residual than the guess.
+            x, in the package of `b`. It never has a larger residual than the guess. Where the matrix is singular since the rows of a
+            connected part of its graph add up to 0, x has mean 0 there, and of a symmetric matrix `b` is projected:
+            `last_solve.incompatible` says by how much.
+
+        Warns
+        -----
+        SparseWarning
+            Of a right-hand side that the matrix has no solution for, and of an x that may have no right digit. `Solver` and `update`
+            warn of matrices that are singular.
 
         Raises
         ------
@@ -157,16 +173,15 @@ class Solver:
         ----------
         As `Solver`.
         """
-        right, x, result = _columns(self._core.rows, b, x0)
-        reports = self._core.solve(_arrays.given(right, self._stream), _arrays.given(x, self._stream))
+        core = self._core  # an update in another thread takes another one
+        right, x, result = _columns(core.rows, b, x0)
+        reports = core.solve(_arrays.given(right, lambda: core.stream), _arrays.given(x, lambda: core.stream))
         worst = max(reports, key=lambda report: (not report.solved, report.relative_residual), default=None)
         self._last_solve = worst
+        _warn([] if worst is None else worst.solution_remarks)
         if worst is not None and not worst.solved:
             raise NotConverged(_failure(worst), result, worst)
         return result
-
-    def _stream(self) -> int:
-        return self._core.stream
 
     def as_preconditioner(self) -> LinearOperator:
         """The preconditioner that the solver has chosen, by itself: M^-1, for the Krylov methods of SciPy or others.
@@ -174,7 +189,8 @@ class Solver:
         Returns
         -------
         scipy.sparse.linalg.LinearOperator, (n, n)
-            With the matrix of the solver, but levels of its own. See `Preconditioner`.
+            With the matrix of the solver, but levels of its own, which are made once. In several threads the two take turns. See
+            `Preconditioner`.
         """
         return Preconditioner._of(self._core.preconditioner()).as_linear_operator()
 
@@ -411,9 +427,19 @@ def _guess(x0: Any, shape: tuple[int, ...]) -> Any:
     return guess
 
 
+def _warn(remarks: list[str]) -> None:
+    """To the line that called the package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_back.f_globals.get("__name__") == __name__:
+        level, frame = level + 1, frame.f_back
+    for remark in remarks:
+        warnings.warn(remark, SparseWarning, stacklevel=level + 1)
+
+
 def _failure(report: SparseReport) -> str:
     text = f"{report.solver} with {report.preconditioner} ended as {report.status} after {report.iterations} iterations; "
     text += f"the relative residual is {report.relative_residual:.3g}"
     if report.contradicts_empty_row:
         return f"{text}; b is not 0 where a row of A is empty, so there is no solution"
-    return f"{text}; no higher precision was tried: {report.obstacle}" if report.obstacle else text
+    text = f"{text}; no higher precision was tried: {report.obstacle}" if report.obstacle else text
+    return f"{text}; {report.advice}" if report.advice else text

@@ -7,7 +7,6 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/hpgmxp/detail/Strata_Rules.hpp>
 #include <sparse/hpgmxp/detail/Strata_TimeLeft.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
@@ -20,8 +19,6 @@
 #include <limits>
 
 namespace strata::sparse {
-
-using namespace detail;
 
 namespace {
 
@@ -246,6 +243,19 @@ double copy_rate(Exec const& exec, Communicator const& comm) {
   return -comm.max(-best);
 }
 
+template <class Exec>
+void describe(Exec const& exec, Systems<Exec> const& systems, HpgmxpResult& result) {
+  auto const& A = systems.A();
+  result.colours = A.order().colours;
+  result.columns = column_forms(exec, A);
+  result.transport = A.transport();
+  for (auto const& level : systems.wide.levels)
+    result.levels.push_back({level.A.global_rows(), level.A.global_entries()});
+  result.matrix_bytes = systems.wide.bytes();
+  for (auto const& level : systems.narrow.levels)
+    result.matrix_bytes += level.A.bytes() - level.A.column_bytes();
+}
+
 }  // namespace
 
 double HpgmxpValidation::penalty() const {
@@ -295,15 +305,7 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
   Stopwatch const watch;
   auto const systems = set_up(exec, comm, result.problem, options);
   result.set_up_seconds = comm.max(watch.seconds());
-  auto const& A = systems.A();
-  result.colours = A.order().colours;
-  result.columns = column_forms(exec, A);
-  result.transport = A.transport();
-  for (auto const& level : systems.wide.levels)
-    result.levels.push_back({level.A.global_rows(), level.A.global_entries()});
-  result.matrix_bytes = systems.wide.bytes();
-  for (auto const& level : systems.narrow.levels)
-    result.matrix_bytes += level.A.bytes() - level.A.column_bytes();
+  describe(exec, systems, result);
   if (has_validation(options.run) && all_ranks)
     result.validation = validate(exec, comm, systems, basis, options);
   bool const narrow_basis = basis == Precision::fp16;

@@ -39,6 +39,20 @@ constexpr auto names_of(RunType) {
                                           {RunType::Validation, "validation"}});
 }
 using strata::name_of;
+/// Whether a run validates the mixed solver.
+constexpr bool has_validation(RunType run) {
+  return run == RunType::Benchmark || run == RunType::BenchmarkNoRef || run == RunType::Validation;
+}
+/// Whether a run has the mixed phase.
+constexpr bool has_mixed(RunType run) {
+  return run == RunType::Benchmark || run == RunType::BenchmarkNoRef ||
+         run == RunType::StandaloneMixed;
+}
+/// Whether a run has the fp64 phase.
+constexpr bool has_fp64(RunType run) {
+  return run == RunType::Benchmark || run == RunType::StandaloneRef;
+}
+inline constexpr std::int64_t timed_iterations = 300;  ///< of a timed solve, at least
 /// On how many ranks the mixed solver is validated.
 enum class ValidationType {
   Standard,   ///< on the first `validation_ranks` ranks
@@ -137,6 +151,9 @@ struct HpgmxpResult {
   /// Of mixed over fp64, by time per iteration and penalty.
   std::optional<double> speedup() const;
 };
+
+/// Of the ranks: as asked for, or by the benchmark's rule.
+std::array<int, 3> grid_of(HpgmxpOptions const& options, int ranks);
 
 /// Refuse what the benchmark has no result for.
 ///

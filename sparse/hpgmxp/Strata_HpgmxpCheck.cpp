@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_Errors.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
-#include <sparse/hpgmxp/detail/Strata_Rules.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
 
 namespace strata::sparse {
-
-using namespace detail;
 
 namespace {
 
@@ -24,6 +22,10 @@ std::string legal_sizes_near(std::int64_t n) {
 }
 
 }  // namespace
+
+std::array<int, 3> grid_of(HpgmxpOptions const& options, int ranks) {
+  return options.grid == std::array<int, 3>{0, 0, 0} ? process_grid(ranks) : options.grid;
+}
 
 void check(HpgmxpOptions const& options, int ranks) {
   std::pair<char const*, std::int64_t> const sizes[] = {

@@ -97,6 +97,13 @@ struct ConjugateGradients<Exec, Scalar>::Impl {
        Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
   void add(Exec const& exec, Preconditioner<Exec, fp64> const& unrounded);
 
+  /// An iterate that is kept: ||r||, and the other sizes of r if the solve estimates errors.
+  struct Kept {
+    double norm = 0;
+    typename detail::OuterIteration<Exec>::Sizes sizes;
+  };
+  void keep(Exec const& exec, detail::OuterIteration<Exec>& outer,
+            Vector<double, MemorySpace> const& x, double norm, Kept& kept);
   // From one true residual to the next; why it ended before its time, if it did.
   std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
                                     Vector<double, MemorySpace> const& x);
@@ -195,33 +202,51 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::step(
   return std::nullopt;
 }
 
+// The first has none before it to be compared with; what moved x least is the last.
+template <class Exec, class Scalar>
+void ConjugateGradients<Exec, Scalar>::Impl::keep(Exec const& exec,
+                                                  detail::OuterIteration<Exec>& outer,
+                                                  Vector<double, MemorySpace> const& x, double norm,
+                                                  Kept& kept) {
+  std::int64_t const rows = A_.rows();
+  if (outer.estimates()) {
+    auto const sizes = outer.sizes();
+    if (kept.sizes.largest > 0) {
+      detail::scale(exec, 1.0, x, outer.step(), rows);
+      detail::add(exec, -1.0, kept_, outer.step(), rows);
+      outer.saw(kept.sizes, sizes);
+    }
+    kept.sizes = sizes;
+  }
+  detail::scale(exec, 1.0, x, kept_, rows);
+  kept.norm = norm;
+}
+
 template <class Exec, class Scalar>
 std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
     Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
   constexpr double much_less = 0.1, halved = 0.5;
   constexpr double rounding = 4 * std::numeric_limits<Scalar>::epsilon();  // of M's vectors
-  auto& report = outer.report;
   std::int64_t const rows = A_.rows(), window = std::max(50, options_.restart);
-  double const target = outer.target();
   State state{outer.unit(), outer.norm()};
   Kokkos::deep_copy(exec, q_, 0.0);
   bool may_round = true;
   std::optional<KrylovStatus> ended;
-  double least = state.norm, before = state.norm, kept = state.norm, energy_before = 0;
-  for (std::int64_t k = 1; report.iterations < options_.max_iterations; ++k) {
+  double least = state.norm, before = state.norm, energy_before = 0;
+  Kept kept{state.norm, {}};
+  for (std::int64_t k = 1; outer.has_iterations(); ++k) {
     bool const rounds =
         !unrounded_ || (may_round && rounding * outer.relative(state.norm) <= options_.tolerance);
     ended = rounds ? step(exec, rounded_, x, state) : step(exec, *unrounded_, x, state);
     if (ended) break;
     outer.count(state.norm);
-    if (state.norm <= target) return std::nullopt;
+    bool const is_met = state.norm <= outer.target() && outer.meets(state.norm);
+    if (is_met || state.norm <= much_less * kept.norm) keep(exec, outer, x, state.norm, kept);
+    if (is_met) return std::nullopt;
     least = std::min(least, state.norm);
-    if (state.norm <= much_less * kept) {
-      detail::scale(exec, 1.0, x, kept_, rows);
-      kept = state.norm;
-    }
     if (k % window != 0) continue;
     if (outer.is_below_rounding()) return std::nullopt;
+    if (outer.is_extra() && least > halved * before) break;
     if (least > halved * before) may_round = false;
     bool const has_gained = state.energy - energy_before > much_less * state.energy;
     if (options_.stall_factor > 0 && least > options_.stall_factor * before && !has_gained) {
@@ -231,18 +256,19 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
     before = least;
     energy_before = state.energy;
   }
-  bool const has_kept = kept < outer.norm();
-  if (has_kept && !(state.norm <= kept)) detail::scale(exec, 1.0, kept_, x, rows);
+  bool const has_kept = kept.norm < outer.norm();
+  if (has_kept && !(state.norm <= kept.norm)) detail::scale(exec, 1.0, kept_, x, rows);
   return ended;
 }
 
 template <class Exec, class Scalar>
 KrylovReport ConjugateGradients<Exec, Scalar>::solve(Exec const& exec,
                                                      Vector<double, MemorySpace> const& b,
-                                                     Vector<double, MemorySpace> const& x) {
+                                                     Vector<double, MemorySpace> const& x,
+                                                     detail::ResidualNorms<Exec> const* norms) {
   Region const region(exec, "strata::sparse::ConjugateGradients::solve");
   constexpr double halved = 0.5;
-  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_);
+  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_, norms);
   return outer.run(halved, [&](auto& at) { return impl_->cycle(exec, at, x); });
 }
 

@@ -13,6 +13,10 @@ namespace strata::sparse {
 
 template <class Exec>
 class DistributedMatrix;
+namespace detail {
+template <class Exec>
+struct ResidualNorms;
+}  // namespace detail
 
 /// Preconditioned conjugate gradients for a symmetric positive definite matrix: vectors and sums are fp64,
 /// the preconditioner works in Scalar on residuals scaled to length 1.
@@ -52,11 +56,13 @@ class ConjugateGradients {
   std::int64_t bytes() const;
 
   /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
+  /// With `norms` it is judged by them, too, and estimates its error.
   ///
   /// Sync     fences `exec` three times an iteration, for the sums. Throws ShapeError for vectors of other
   ///          lengths, on all ranks.
   KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                     Vector<double, MemorySpace> const& x);
+                     Vector<double, MemorySpace> const& x,
+                     detail::ResidualNorms<Exec> const* norms = nullptr);
 
  private:
   struct Impl;

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace strata::sparse {
 namespace {
@@ -57,6 +58,9 @@ struct Fgmres<Exec, Scalar>::Impl {
   Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
        Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
 
+  // x += unit Z t
+  void add_combination(Exec const& exec, double unit, std::vector<double> const& t,
+                       Vector<double, MemorySpace> const& x);
   // One cycle; Breakdown if x was not updated by finite numbers.
   std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
                                     Vector<double, MemorySpace> const& x);
@@ -95,14 +99,26 @@ Fgmres<Exec, Scalar>::Impl::Impl(Exec const& exec, DistributedMatrix<Exec> const
 }
 
 template <class Exec, class Scalar>
+void Fgmres<Exec, Scalar>::Impl::add_combination(Exec const& exec, double unit,
+                                                 std::vector<double> const& t,
+                                                 Vector<double, MemorySpace> const& x) {
+  using Host = Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+  Kokkos::deep_copy(exec, Kokkos::subview(coefficients_, std::pair(std::size_t(0), t.size())),
+                    Host(t.data(), t.size()));
+  add_images(exec, unit, static_cast<Scalar const*>(images_.data()),
+             static_cast<double const*>(coefficients_.data()), static_cast<int>(t.size()), x,
+             A_.rows());
+  exec.fence("strata::sparse::Fgmres::update");  // t is the host's
+}
+
+template <class Exec, class Scalar>
 std::optional<KrylovStatus> Fgmres<Exec, Scalar>::Impl::cycle(
     Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
   std::int64_t const rows = A_.rows();
-  auto& report = outer.report;
   double const rho = outer.norm(), target = outer.target();
   detail::Givens givens(rho);
   basis_.start(exec, 1 / rho, outer_.r);  // q_1 = r / rho
-  for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
+  for (int k = 1; k <= options_.restart && outer.has_iterations(); ++k) {
     narrow(exec, basis_[k - 1], q_, rows);
     preconditioner_.apply(exec, q_, z_);  // z_k = M^-1 q_k
     keep(exec, z_, wide_, images_.data() + (k - 1) * rows, rows);
@@ -119,12 +135,14 @@ std::optional<KrylovStatus> Fgmres<Exec, Scalar>::Impl::cycle(
   for (double const entry : t)
     if (!std::isfinite(entry)) return KrylovStatus::Breakdown;
   if (t.empty()) return KrylovStatus::Breakdown;
-  using Host = Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-  Kokkos::deep_copy(exec, Kokkos::subview(coefficients_, std::pair(std::size_t(0), t.size())),
-                    Host(t.data(), t.size()));
-  add_images(exec, outer.unit(), static_cast<Scalar const*>(images_.data()),
-             static_cast<double const*>(coefficients_.data()), static_cast<int>(t.size()), x, rows);
-  exec.fence("strata::sparse::Fgmres::update");  // t is the host's
+  add_combination(exec, outer.unit(), t, x);
+  if (!outer.estimates() || !(givens.residual() <= outer.target())) return std::nullopt;
+  auto const last = givens.last_decade();
+  if (!last.empty()) {
+    Kokkos::deep_copy(exec, outer.step(), 0.0);
+    add_combination(exec, outer.unit(), last, outer.step());
+    outer.saw();
+  }
   return std::nullopt;
 }
 
@@ -151,9 +169,10 @@ std::int64_t Fgmres<Exec, Scalar>::bytes() const {
 
 template <class Exec, class Scalar>
 KrylovReport Fgmres<Exec, Scalar>::solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                                         Vector<double, MemorySpace> const& x) {
+                                         Vector<double, MemorySpace> const& x,
+                                         detail::ResidualNorms<Exec> const* norms) {
   Region const region(exec, "strata::sparse::Fgmres::solve");
-  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_);
+  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_, norms);
   return outer.run(impl_->options_.stall_factor,
                    [&](auto& at) { return impl_->cycle(exec, at, x); });
 }

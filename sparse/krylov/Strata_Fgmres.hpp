@@ -13,6 +13,10 @@ namespace strata::sparse {
 
 template <class Exec>
 class DistributedMatrix;
+namespace detail {
+template <class Exec>
+struct ResidualNorms;
+}  // namespace detail
 
 /// Restarted flexible GMRES: matrix, basis and x are fp64, the preconditioner is in Scalar and may be another
 /// one, or round differently, each time; what it gave is kept in Scalar.
@@ -38,10 +42,12 @@ class Fgmres {
   std::int64_t bytes() const;
 
   /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
+  /// With `norms` it is judged by them, too, and estimates its error.
   ///
   /// Sync     fences `exec`. Throws ShapeError for vectors of other lengths, on all ranks.
   KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                     Vector<double, MemorySpace> const& x);
+                     Vector<double, MemorySpace> const& x,
+                     detail::ResidualNorms<Exec> const* norms = nullptr);
 
  private:
   struct Impl;

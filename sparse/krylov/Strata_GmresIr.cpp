@@ -86,12 +86,11 @@ template <class Exec, class Scalar, class Stored>
 std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::Impl::cycle(
     Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x,
     bool replays) {
-  auto& report = outer.report;
   double const rho = outer.norm();
   double const target = std::max(outer.target(), options_.cycle_floor * rho);
   detail::Givens givens(rho);
   basis_.start(exec, 1 / rho, outer_.r);  // q_1 = r / rho
-  for (int k = 1; k <= options_.restart && report.iterations < options_.max_iterations; ++k) {
+  for (int k = 1; k <= options_.restart && outer.has_iterations(); ++k) {
     if (replays)
       steps_[static_cast<std::size_t>(k - 1)].run(exec, [&] { arnoldi_step(exec, k); });
     else
@@ -110,6 +109,14 @@ std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::Impl::cycle(
   basis_.combine(exec, t, y_);  // y = Q t
   preconditioner_.apply(exec, y_, z_);
   detail::add(exec, outer.unit(), z_, x, A_.rows());  // x += M^-1 y
+  if (!outer.estimates() || !(givens.residual() <= outer.target())) return std::nullopt;
+  auto const last = givens.last_decade();
+  if (!last.empty()) {
+    basis_.combine(exec, last, y_);
+    preconditioner_.apply(exec, y_, z_);
+    detail::scale(exec, outer.unit(), z_, outer.step(), A_.rows());
+    outer.saw();
+  }
   return std::nullopt;
 }
 
@@ -143,9 +150,10 @@ std::int64_t GmresIr<Exec, Scalar, Stored>::bytes() const {
 template <class Exec, class Scalar, class Stored>
 KrylovReport GmresIr<Exec, Scalar, Stored>::solve(Exec const& exec,
                                                   Vector<double, MemorySpace> const& b,
-                                                  Vector<double, MemorySpace> const& x) {
+                                                  Vector<double, MemorySpace> const& x,
+                                                  detail::ResidualNorms<Exec> const* norms) {
   Region const region(exec, "strata::sparse::GmresIr::solve");
-  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_);
+  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_, norms);
   bool const replays = impl_->replays();
   return outer.run(impl_->options_.stall_factor,
                    [&](auto& at) { return impl_->cycle(exec, at, x, replays); });

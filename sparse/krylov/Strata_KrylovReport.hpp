@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <vector>
 
 namespace strata::sparse {
 
@@ -34,7 +36,7 @@ struct KrylovOptions {
   /// ||A||_oo, for a solve that also ends where rounding leaves no better residual (`RoundingLimit`); 0: none does.
   double norm_A = 0;
   /// Called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle estimates, on each
-  /// rank the same.
+  /// rank the same. What it throws on one rank all ranks throw.
   std::function<void(std::int64_t, double)> monitor = {};
   /// GMRES-IR; of Summed norms the preconditioner is given vectors as long as they come out, so that it must be
   /// linear. FGMRES derives norms, CG needs none.
@@ -52,6 +54,8 @@ enum class KrylovStatus {
   Breakdown,            ///< a number that is not finite
   Stalled,              ///< the residual no longer falls as `stall_factor` asks
   NotPositiveDefinite,  ///< CG found p' A p <= 0 or r' M^-1 r <= 0
+  /// Of `SparseSolver`: A is singular, b is not in its range, and x has the least residual, or one within twice that.
+  LeastSquares,
 };
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(KrylovStatus) {
@@ -61,7 +65,8 @@ constexpr auto names_of(KrylovStatus) {
                                    {KrylovStatus::IterationLimit, "iteration_limit"},
                                    {KrylovStatus::Breakdown, "breakdown"},
                                    {KrylovStatus::Stalled, "stalled"},
-                                   {KrylovStatus::NotPositiveDefinite, "not_positive_definite"}});
+                                   {KrylovStatus::NotPositiveDefinite, "not_positive_definite"},
+                                   {KrylovStatus::LeastSquares, "least_squares"}});
 }
 using strata::name_of;
 
@@ -70,9 +75,18 @@ struct KrylovReport {
   KrylovStatus status = KrylovStatus::IterationLimit;  ///< how it ended
   std::int64_t iterations = 0, cycles = 0;             ///< of the solve
   double initial_residual = 0;                         ///< ||b||
-  double relative_residual = 0;  ///< ||b - A x|| / ||b||, computed in fp64 at the end
-  /// ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo), if `norm_A` was given, else infinity.
+  /// ||b - A x|| / ||b||, computed in fp64 at the end; of several norms the largest.
+  double relative_residual = 0;
+  /// ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo), if `norm_A` was given, else infinity; of several norms the largest.
   double backward_error = 0;
+  /// ||A||_oo ||d||_oo / ||A d||_oo of the steps d that were made, the largest: the condition is at least this. 1 unless
+  /// the solve was to estimate errors.
+  double condition = 1;
+  /// An estimate of ||x - A^-1 b||_oo / ||x||_oo, by how far x moved while its residual fell, and more likely too small
+  /// than too large; NaN: nothing is known.
+  double forward_error = std::numeric_limits<double>::quiet_NaN();
+  /// ||b - A x|| / ||b|| after each iteration, as the method estimates it, if it estimates errors.
+  std::vector<double> history;
   double seconds = 0;  ///< of the solve
 };
 

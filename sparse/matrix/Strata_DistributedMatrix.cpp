@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/matrix/Strata_GaussSeidel.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
 
 #include <algorithm>
@@ -84,6 +85,48 @@ DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const&
     shared->exchange = Halo<Exec>(exec, comm, pattern, shared->order.new_row, shared->link);
   });
   shared_ = shared;
+}
+
+template <class Exec>
+DistributedMatrix<Exec>::DistributedMatrix(Exec const& exec, Communicator const& comm,
+                                           detail::LocalCsr<Exec> const& A,
+                                           MatrixOptions const& options) {
+  auto const shared = std::make_shared<Shared>();
+  shared->comm = comm;
+  shared->link = make_link(exec, comm, options.transport);
+  shared->global_rows = A.rows;
+  shared->global_entries = A.entries();
+  comm.agree([&] {
+    if (options.on_progress) options.on_progress(0.5);
+    shared->order = natural_order(exec, A.rows);
+    stored_ = make_sliced_ell_matrix(exec, A.rows, A.cols, A.ref(), options.columns);
+    if (options.on_progress) options.on_progress(1);
+  });
+  shared_ = shared;
+}
+
+template <class Exec>
+DistributedMatrix<Exec> DistributedMatrix<Exec>::coloured(Exec const& exec,
+                                                          MatrixOptions options) const {
+  if (!order().is_natural) return *this;
+  options.order = RowOrder::Sweep;
+  auto const local = comm().agree([&] {
+    auto const* const A = std::get_if<Stored<fp64>>(&stored_);
+    STRATA_REQUIRE(ValueError, A, "coloured: values in ", traits(precision()).name,
+                   ", must be fp64");
+    return detail::LocalMatrix<Exec>{
+        make_ell_matrix<double, std::int32_t>(exec, rows(), rows(), EllRows<Stored<fp64>>{*A}),
+        {0, rows()},
+        {}};
+  });
+  return DistributedMatrix(exec, comm(), local, {}, options);
+}
+
+template <class Exec>
+void DistributedMatrix<Exec>::require_sweeps() const {
+  STRATA_REQUIRE(
+      ValueError, !order().is_natural,
+      "Gauss-Seidel: the rows are in natural order; take RowOrder::Sweep, or `coloured`");
 }
 
 template <class Exec>
@@ -259,6 +302,7 @@ template <class Scalar>
 void DistributedMatrix<Exec>::sweep(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
                                     Vector<Scalar, MemorySpace> const& x, Sweep direction,
                                     Guess guess) const {
+  require_sweeps();
   std::visit(
       [&](auto const& A) { sparse::gauss_seidel(exec, A, order().united, r, x, direction, guess); },
       stored_);
@@ -294,6 +338,7 @@ template <class Scalar>
 void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
                                            Vector<Scalar, MemorySpace> const& x, Sweep direction,
                                            Guess guess) const {
+  require_sweeps();
   if (direction == Sweep::Symmetric) {
     gauss_seidel(exec, r, x, Sweep::Forward, guess);
     return gauss_seidel(exec, r, x, Sweep::Backward, Guess::Given);

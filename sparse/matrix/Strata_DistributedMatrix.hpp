@@ -5,7 +5,6 @@
 
 #include <core/Strata_Precision.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/matrix/Strata_GaussSeidel.hpp>
 #include <sparse/matrix/Strata_Halo.hpp>
 #include <sparse/matrix/Strata_MatrixOptions.hpp>
 #include <sparse/matrix/Strata_SlicedEllAssembly.hpp>
@@ -20,9 +19,9 @@
 
 namespace strata::sparse {
 
-/// A square matrix whose rows are spread over the ranks, in the order of its Gauss-Seidel sweep.
+/// A square matrix whose rows are spread over the ranks, as they are given or in the order of a Gauss-Seidel sweep.
 ///
-/// Each rank holds consecutive rows, any number of them, and orders them by itself. Vectors in the matrix' order
+/// Each rank holds consecutive rows, any number of them, and orders them by itself, see RowOrder. Vectors in the matrix' order
 /// are made by `allocate`; `gather` and `scatter` change between that and the caller's, the natural order, in
 /// which a vector has rows() entries. A copy refers to the same matrix; matrices that differ in precision alone share
 /// everything but their values. Members that take vectors are collective, enqueued on `exec`, and
@@ -48,8 +47,17 @@ class DistributedMatrix {
   template <class Source>
   DistributedMatrix(Exec const& exec, Communicator const& comm, std::int64_t rows,
                     Source const& source, MatrixOptions const& options = {})
-      : DistributedMatrix(exec, comm, detail::localise(exec, comm, rows, source),
-                          detail::neighbourly_positions(exec, comm, rows, source), options) {}
+      : DistributedMatrix(
+            options.order == RowOrder::Natural && comm.size() == 1
+                ? DistributedMatrix(
+                      exec, comm,
+                      comm.agree([&] { return detail::whole_rows(exec, rows, source); }), options)
+                : DistributedMatrix(exec, comm, detail::localise(exec, comm, rows, source),
+                                    detail::neighbourly_positions(exec, comm, rows, source),
+                                    options)) {}
+  /// The matrix of one rank with these rows, in natural order. Throws MemoryError.
+  DistributedMatrix(Exec const& exec, Communicator const& comm, detail::LocalCsr<Exec> const& A,
+                    MatrixOptions const& options = {});
 
   /// The ranks that have it.
   Communicator const& comm() const { return shared_->comm; }
@@ -98,7 +106,18 @@ class DistributedMatrix {
   /// `d` and `e` in the matrix' order, d with its halo filled; a row without a diagonal entry gets no e_i.
   /// Throws   ValueError if the values are not fp64; MemoryError on all ranks.
   DistributedMatrix modified(Exec const& exec, Vector<double, MemorySpace> const& d,
-                             Vector<double, MemorySpace> const& e) const;
+                             Vector<double, MemorySpace> const& e) const {
+    return scaled(exec, d, d, e);
+  }
+  /// The same with values left_i a_ij right_j; no e: nothing is added to the diagonal.
+  DistributedMatrix scaled(Exec const& exec, Vector<double, MemorySpace> const& left,
+                           Vector<double, MemorySpace> const& right,
+                           Vector<double, MemorySpace> const& e = {}) const;
+
+  /// The same in the order of a sweep, which takes a colouring, with its zeros left out; itself if it has that order.
+  ///
+  /// Collective; fences. Throws   ValueError if the values are not fp64; MemoryError; on all ranks.
+  DistributedMatrix coloured(Exec const& exec, MatrixOptions options = {}) const;
 
   /// This rank's rows, columns from rows() on being the halo's.
   AnyStored const& stored() const { return stored_; }
@@ -136,6 +155,8 @@ class DistributedMatrix {
                          Vector<Scalar, MemorySpace> const& coarse) const;
   /// Gauss-Seidel for A x = r, other ranks' values as they were before the sweep (for Guess::Zero: 0, and
   /// nothing is sent). A Backward sweep waits for the halo first; Forward has the free rows swept meanwhile.
+  ///
+  /// Throws   ValueError for a matrix in natural order, whose `coloured` twin has sweeps.
   template <class Scalar>
   void gauss_seidel(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
                     Vector<Scalar, MemorySpace> const& x, Sweep direction = Sweep::Forward,
@@ -164,6 +185,7 @@ class DistributedMatrix {
                     Vector<std::int32_t, MemorySpace> const& positions,
                     MatrixOptions const& options);
 
+  void require_sweeps() const;
   // Enqueue work(range) on rows [0, count), of which the first `free` do not need the halo of x.
   template <class Scalar, class Work>
   void beside_exchange(Exec const& exec, Vector<Scalar, MemorySpace> const& x, std::int64_t free,

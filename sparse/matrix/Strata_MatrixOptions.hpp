@@ -41,8 +41,15 @@ enum class Columns : std::uint8_t {
   Wide,    ///< 32 bits for each entry
 };
 
+/// The order of a rank's rows in memory.
+enum class RowOrder {
+  Natural,  ///< the caller's, which costs nothing; on several ranks Sweep
+  Sweep,    ///< by colours, for Gauss-Seidel; rows that need no other rank first
+};
+
 /// How a DistributedMatrix orders its rows, stores its columns and sends its halo.
 struct MatrixOptions {
+  RowOrder order = RowOrder::Natural;  ///< of the rows
   /// How rows are ordered for sweeps.
   ColouringMethod colouring = ColouringMethod::JonesPlassmannLuby;
   std::uint64_t seed = 0;         ///< of random orders

@@ -159,9 +159,11 @@ std::array<double, 2> difference(Exec const& exec, Wide<Exec> const& x, Wide<Exe
   return sums;
 }
 
+// left_i a_ij right_j, and e_i added to the diagonal; e without entries: 0.
 template <class Exec, class Matrix>
-void modify(Exec const& exec, Matrix const& A, Wide<Exec> const& d, Wide<Exec> const& e,
-            double* values) {
+void modify(Exec const& exec, Matrix const& A, Wide<Exec> const& left, Wide<Exec> const& right,
+            Wide<Exec> const& e, double* values) {
+  bool const adds = e.extent(0) > 0;
   Kokkos::parallel_for(
       "strata::sparse::modified", detail::RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) {
@@ -170,8 +172,8 @@ void modify(Exec const& exec, Matrix const& A, Wide<Exec> const& d, Wide<Exec> c
         for (int k = 0; k < row.width; ++k) {
           std::int64_t const at = row.first + k * row.stride, j = A.column(i, k);
           double const value = static_cast<double>(A.values()[at]);
-          bool const here = j == i && value != 0 && !added;
-          values[at] = value == 0 ? 0 : d(i) * value * d(j) + (here ? e(i) : 0);
+          bool const here = adds && j == i && value != 0 && !added;
+          values[at] = value == 0 ? 0 : left(i) * value * right(j) + (here ? e(i) : 0);
           added = added || here;
         }
       });
@@ -209,7 +211,9 @@ RowKind kind_of_rows(Exec const& exec, DistributedMatrix<Exec> const& A) {
   RowKind kind;
   kind.empty = total(comm, found[0]);
   kind.first_empty = first_of(comm, found[1] < none ? A.first_row() + found[1] : -1);
-  kind.maps_constants_to_zero = total(comm, found[2]) == 0 && A.global_rows() > kind.empty;
+  kind.zero_sums = A.global_rows() - kind.empty - total(comm, found[2]);
+  kind.maps_constants_to_zero =
+      kind.zero_sums > 0 && kind.zero_sums == A.global_rows() - kind.empty;
   return kind;
 }
 
@@ -253,9 +257,9 @@ bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A) {
 }
 
 template <class Exec>
-DistributedMatrix<Exec> DistributedMatrix<Exec>::modified(
-    Exec const& exec, Vector<double, MemorySpace> const& d,
-    Vector<double, MemorySpace> const& e) const {
+DistributedMatrix<Exec> DistributedMatrix<Exec>::scaled(
+    Exec const& exec, Vector<double, MemorySpace> const& left,
+    Vector<double, MemorySpace> const& right, Vector<double, MemorySpace> const& e) const {
   DistributedMatrix result(*this);
   comm().agree([&] {
     auto const* const A = std::get_if<Stored<fp64>>(&stored_);
@@ -264,29 +268,32 @@ DistributedMatrix<Exec> DistributedMatrix<Exec>::modified(
     auto const fits = [](auto const& vector, std::int64_t least) {
       return static_cast<std::int64_t>(vector.extent(0)) >= least;
     };
-    STRATA_REQUIRE(ShapeError, fits(d, rows() + halo()) && fits(e, rows()), "modified: d has ",
-                   d.extent(0), " entries and e ", e.extent(0), ", must have ", rows() + halo(),
-                   " and ", rows());
+    STRATA_REQUIRE(
+        ShapeError,
+        fits(left, rows()) && fits(right, rows() + halo()) && (e.extent(0) == 0 || fits(e, rows())),
+        "modified: d has ", right.extent(0), " entries and e ", e.extent(0), ", must have ",
+        rows() + halo(), " and ", rows());
     auto const values = strata::allocate<Kokkos::View<double*, MemorySpace>>(
         exec, "strata::sparse::EllMatrix::values", A->stored());
     Kokkos::deep_copy(exec, values, 0.0);  // also below the last row
-    modify(exec, *A, d, e, values.data());
+    modify(exec, *A, left, right, e, values.data());
     result.stored_ = A->with_values(values);
   });
   return result;
 }
 
-#define STRATA_INSTANTIATE_PROPERTIES(Space)                                              \
-  template Vector<double, Space::memory_space> diagonal(Space const&,                     \
-                                                        DistributedMatrix<Space> const&); \
-  template DiagonalKind kind_of_diagonal(Space const&, DistributedMatrix<Space> const&);  \
-  template ColumnForms column_forms(Space const&, DistributedMatrix<Space> const&);       \
-  template RowKind kind_of_rows(Space const&, DistributedMatrix<Space> const&);           \
-  template double norm_inf(Space const&, DistributedMatrix<Space> const&);                \
-  template bool is_symmetric(Space const&, DistributedMatrix<Space> const&);              \
-  template DistributedMatrix<Space> DistributedMatrix<Space>::modified(                   \
-      Space const&, Vector<double, Space::memory_space> const&,                           \
-      Vector<double, Space::memory_space> const&) const;
+#define STRATA_INSTANTIATE_PROPERTIES(Space)                                                  \
+  template Vector<double, Space::memory_space> diagonal(Space const&,                         \
+                                                        DistributedMatrix<Space> const&);     \
+  template DiagonalKind kind_of_diagonal(Space const&, DistributedMatrix<Space> const&);      \
+  template ColumnForms column_forms(Space const&, DistributedMatrix<Space> const&);           \
+  template RowKind kind_of_rows(Space const&, DistributedMatrix<Space> const&);               \
+  template double norm_inf(Space const&, DistributedMatrix<Space> const&);                    \
+  template bool is_symmetric(Space const&, DistributedMatrix<Space> const&);                  \
+  template DistributedMatrix<Space> DistributedMatrix<Space>::scaled(                         \
+      Space const&, Vector<double, Space::memory_space> const&,                               \
+      Vector<double, Space::memory_space> const&, Vector<double, Space::memory_space> const&) \
+      const;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_PROPERTIES)
 
 }  // namespace strata::sparse

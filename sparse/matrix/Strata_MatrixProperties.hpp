@@ -45,6 +45,11 @@ struct RowKind {
   /// The entries of every row add up to 0 within rounding: constants are mapped to 0, as by a Laplacian or the
   /// stiffness of a body that nothing holds.
   bool maps_constants_to_zero = false;
+  /// Rows whose entries do so, of those that are not empty. The matrix is singular where a connected part of its graph
+  /// has no other: `floating_parts`, with `floating_rows` rows together. `SparseSolver` finds them.
+  std::int64_t zero_sums = 0;
+  std::int64_t floating_parts = 0;  ///< connected parts
+  std::int64_t floating_rows = 0;   ///< rows in them
 };
 /// Collective, fences.
 template <class Exec>

@@ -19,7 +19,8 @@ using strata::runs_on_host;
 /// r_i - sum of a_ij x_j for j != i, and a_ii, of the rows of a block.
 template <int Rows, class Scalar, Guess Initial>
 struct Remainders {
-  static constexpr bool is_lower = Initial != Guess::Given, is_cleared = Initial == Guess::Cleared;
+  static constexpr bool is_lower = Initial != Guess::Given;
+  [[maybe_unused]] static constexpr bool is_cleared = Initial == Guess::Cleared;
   std::int32_t swept;  ///< distance of the first row that is not, from the first of the block
   Scalar sum[Rows], diagonal[Rows];
 

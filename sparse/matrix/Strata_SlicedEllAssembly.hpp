@@ -28,20 +28,18 @@ struct Distances {
   static constexpr int room = 64;
   std::int32_t distance[room];
   int lower = 0;  ///< how many are up to 0
-  int count = 0;  ///< room + 1: there are more
+  int count = 0;  ///< more than `most`: there are more than that
 
+  /// `longest` is the first of the longest rows.
   template <class Source>
-  KOKKOS_FUNCTION Distances(Source const& source, std::int64_t begin, std::int64_t end) {
-    std::int64_t longest = begin;
-    int most = -1;
-    for (std::int64_t i = begin; i < end; ++i) {
-      int length = 0;
-      source(i, [&](std::int64_t, double) { ++length; });
-      if (length > most) longest = i, most = length;
-    }
+  KOKKOS_FUNCTION Distances(Source const& source, std::int64_t begin, std::int64_t end,
+                            std::int64_t longest, std::int64_t most)
+      : limit_(most < room ? static_cast<int>(most) : room) {
+    if (begin >= end || holds_all(source, begin, end, longest)) return;
+    count = lower = 0;
     for (bool const upper : {false, true}) {
-      if (begin < end) insert_row(source, longest, upper);
-      for (std::int64_t i = begin; i < end; ++i)
+      insert_row(source, longest, upper);
+      for (std::int64_t i = begin; i < end && count <= limit_; ++i)
         if (i != longest) insert_row(source, i, upper);
       if (!upper) lower = count;
     }
@@ -59,11 +57,35 @@ struct Distances {
   }
 
  private:
+  int limit_;
+
+  // Whether the longest row ascends and has all distances, of which it is the list then: one pass, without a search.
+  template <class Source>
+  KOKKOS_FUNCTION bool holds_all(Source const& source, std::int64_t begin, std::int64_t end,
+                                 std::int64_t longest) {
+    bool all = true;
+    source(longest, [&](std::int64_t column, double) {
+      auto const next = static_cast<std::int32_t>(column - longest);
+      all = all && count < limit_ && (count == 0 || distance[count - 1] < next);
+      if (!all) return;
+      distance[count++] = next;
+      lower += next <= 0;
+    });
+    for (std::int64_t i = begin; i < end && all; ++i) {
+      int k = 0;
+      source(i, [&](std::int64_t column, double) {
+        auto const wanted = static_cast<std::int32_t>(column - i);
+        while (k < count && distance[k] < wanted) ++k;
+        all = all && k < count && distance[k] == wanted;
+      });
+    }
+    return all;
+  }
   template <class Source>
   KOKKOS_FUNCTION void insert_row(Source const& source, std::int64_t i, bool upper) {
     int last = -1;
     source(i, [&](std::int64_t column, double) {
-      if (count > room || (column > i) != upper) return;
+      if (count > limit_ || (column > i) != upper) return;
       auto const wanted = static_cast<std::int32_t>(column - i);
       last = find(distance, count, last, wanted);
       if (last < count) return;
@@ -72,6 +94,14 @@ struct Distances {
     });
   }
 };
+
+/// How many entries row i has.
+template <class Source>
+KOKKOS_FUNCTION std::int64_t length_of(Source const& source, std::int64_t i) {
+  std::int64_t length = 0;
+  source(i, [&](std::int64_t, double) { ++length; });
+  return length;
+}
 
 /// Chooses the kind of every slice, its width and its base.
 template <class Source, class MemorySpace>
@@ -86,6 +116,7 @@ struct ClassifySlices {
     std::int64_t const begin = number * slice_rows,
                        end = begin + slice_rows < rows ? begin + slice_rows : rows;
     std::int64_t first = cols, last = -1, widest = 0, most_lower = 0, entries = 0, outside = 0;
+    std::int64_t longest = begin;
     std::int64_t last_free = -1;  // row without an entry of the halo
     for (std::int64_t i = begin; i < end; ++i) {
       std::int64_t length = 0, lower = 0;
@@ -98,15 +129,17 @@ struct ClassifySlices {
         first = column < first ? column : first;
         last = column > last ? column : last;
       });
+      longest = length > widest ? i : longest;
       widest = length > widest ? length : widest;
       most_lower = lower > most_lower ? lower : most_lower;
       last_free = is_free ? i : last_free;
       entries += length;
     }
     total += {entries, widest, outside};
-    Distances const distances(source, begin, end);
+    std::int64_t const most = least == Columns::Shared ? 5 * widest / 4 : 0;
+    Distances const distances(source, begin, most > 0 ? end : begin, longest, most);
     bool const shared =
-        least == Columns::Shared && are_shared(distances, widest, begin, end, last_free);
+        most > 0 && distances.count <= most && are_shared(distances, begin, end, last_free);
     bool const narrow = least != Columns::Wide && last - first < 65536;
     EllSlice slice;
     slice.kind = static_cast<std::uint32_t>(shared   ? Columns::Shared
@@ -119,12 +152,11 @@ struct ClassifySlices {
   }
 
  private:
-  // They never take more bytes than 16-bit columns would, whatever the values' type, and lead to
+  // Few enough distances never take more bytes than 16-bit columns would, whatever the values' type; they must lead to
   // columns of the matrix from every row, to the halo's only from rows that read it.
-  KOKKOS_FUNCTION bool are_shared(Distances const& distances, std::int64_t widest,
-                                  std::int64_t begin, std::int64_t end,
+  KOKKOS_FUNCTION bool are_shared(Distances const& distances, std::int64_t begin, std::int64_t end,
                                   std::int64_t last_free) const {
-    if (distances.count > Distances::room || 4 * distances.count > 5 * widest) return false;
+    if (distances.count > Distances::room) return false;
     for (int k = 0; k < distances.count; ++k)
       if (begin + distances.distance[k] < 0 || end - 1 + distances.distance[k] >= cols ||
           (last_free >= 0 && last_free + distances.distance[k] >= rows))
@@ -179,8 +211,15 @@ struct FillDistances {
   KOKKOS_FUNCTION void operator()(std::int64_t number) const {
     EllSlice const slice = arrays.slices(number);
     if (static_cast<Columns>(slice.kind) != Columns::Shared) return;
-    std::int64_t const begin = number * slice_rows, end = begin + slice_rows;
-    Distances const distances(source, begin, end < rows ? end : rows);
+    std::int64_t const begin = number * slice_rows,
+                       end = begin + slice_rows < rows ? begin + slice_rows : rows;
+    std::int64_t longest = begin, widest = 0;
+    for (std::int64_t i = begin; i < end && widest < slice.width; ++i) {
+      std::int64_t const length = length_of(source, i);
+      longest = length > widest ? i : longest;
+      widest = length > widest ? length : widest;
+    }
+    Distances const distances(source, begin, end, longest, slice.width);
     for (int k = 0; k < distances.count; ++k)
       arrays.numbers(slice.columns + k) = distances.distance[k];
   }
@@ -199,24 +238,47 @@ struct FillSlices {
     std::int64_t const lane = i % slice_rows, first = slice.values + lane;
     auto const kind = static_cast<Columns>(slice.kind);
     auto const width = static_cast<int>(slice.width);
-    for (int k = 0; k < width; ++k) values[first + std::int64_t{k} * slice_rows] = 0;
-    int length = 0, last = -1;
-    if (i < rows)
-      lower_first(source, i, [&](std::int64_t column, double value) {
-        last = kind == Columns::Shared
-                   ? Distances::find(arrays.numbers.data() + slice.columns, width, last,
-                                     static_cast<std::int32_t>(column - i))
-                   : length++;
-        values[first + std::int64_t{last} * slice_rows] += value;
-        put(slice, last, lane, column);
+    int length = 0;
+    if (kind == Columns::Shared) {
+      for (int k = 0; k < width; ++k) values[first + std::int64_t{k} * slice_rows] = 0;
+      if (i < rows) add_at_distances(slice, i);
+      return;
+    }
+    if (i < rows) {
+      bool has_upper = false, is_in_order = true;
+      source(i, [&](std::int64_t column, double value) {
+        is_in_order = is_in_order && (column > i || !has_upper);
+        has_upper = has_upper || column > i;
+        values[first + std::int64_t{length} * slice_rows] = value;
+        put(slice, length++, lane, column);
       });
+      if (!is_in_order) {
+        length = 0;
+        lower_first(source, i, [&](std::int64_t column, double value) {
+          values[first + std::int64_t{length} * slice_rows] = value;
+          put(slice, length++, lane, column);
+        });
+      }
+    }
     std::int64_t const own = i < cols ? i : cols - 1;
     bool const in_reach = kind == Columns::Wide || (own >= slice.base && own - slice.base < 65536);
-    for (; kind != Columns::Shared && length < width; ++length)
+    for (; length < width; ++length) {
+      values[first + std::int64_t{length} * slice_rows] = 0;
       put(slice, length, lane, in_reach ? own : slice.base);
+    }
   }
 
  private:
+  KOKKOS_FUNCTION void add_at_distances(EllSlice const& slice, std::int64_t i) const {
+    std::int32_t const* const distances = arrays.numbers.data() + slice.columns;
+    std::int64_t const first = slice.values + i % slice_rows;
+    int last = -1;
+    source(i, [&](std::int64_t column, double value) {
+      last = Distances::find(distances, static_cast<int>(slice.width), last,
+                             static_cast<std::int32_t>(column - i));
+      values[first + std::int64_t{last} * slice_rows] += value;
+    });
+  }
   KOKKOS_FUNCTION void put(EllSlice const& slice, int k, std::int64_t lane,
                            std::int64_t column) const {
     std::int64_t const at = slice.columns + std::int64_t{k} * slice_rows + lane;

@@ -196,13 +196,27 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
   return order;
 }
 
+template <class Exec>
+SweepOrder<typename Exec::memory_space> natural_order(Exec const& exec, std::int64_t rows) {
+  SweepOrder<typename Exec::memory_space> order;
+  auto const same = strata::allocate<Rows<Exec>>(exec, "strata::sparse::SweepOrder::natural", rows);
+  Kokkos::parallel_for(
+      "strata::sparse::natural_order", detail::RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) { same(i) = static_cast<std::int32_t>(i); });
+  order.old_row = order.new_row = same;
+  order.free_rows = rows;
+  order.is_natural = true;
+  return order;
+}
+
 #define STRATA_INSTANTIATE_ORDER(Space, Value)                                  \
   template SweepOrder<Space::memory_space> make_sweep_order(                    \
       Space const&, EllMatrix<Value, std::int32_t, Space::memory_space> const&, \
       Colouring<Space::memory_space> const&, std::vector<int> const&,           \
       Vector<std::int32_t, Space::memory_space> const&, int);
-#define STRATA_INSTANTIATE_SWEEP_ORDER(Space) \
-  STRATA_INSTANTIATE_ORDER(Space, fp64)       \
+#define STRATA_INSTANTIATE_SWEEP_ORDER(Space)                                         \
+  template SweepOrder<Space::memory_space> natural_order(Space const&, std::int64_t); \
+  STRATA_INSTANTIATE_ORDER(Space, fp64)                                               \
   STRATA_INSTANTIATE_ORDER(Space, fp8_e4m3)
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SWEEP_ORDER)
 

@@ -25,7 +25,8 @@ struct SweepOrder {
   std::vector<RowRange> blocks;               ///< in order of sweeping, none empty
   std::vector<RowRange> united;               ///< the same, neighbours of one colour as one
   std::int64_t free_rows = 0;                 ///< rows [0, free_rows) need no halo; ends a block
-  int colours = 0;                            ///< of the colouring
+  int colours = 0;                            ///< of the colouring; 0: of none
+  bool is_natural = false;                    ///< the identity, in which nothing is swept
 
   /// Of this rank.
   std::int64_t rows() const { return static_cast<std::int64_t>(old_row.extent(0)); }
@@ -44,6 +45,12 @@ SweepOrder<typename Exec::memory_space> make_sweep_order(
     Colouring<typename Exec::memory_space> const& colouring, std::vector<int> const& colour_order,
     Vector<std::int32_t, typename Exec::memory_space> const& positions = {},
     int free_colours = std::numeric_limits<int>::max());
+
+/// The order that a rank's rows have: no blocks, and none of a halo.
+///
+/// Sync     enqueued on `exec`. Throws MemoryError.
+template <class Exec>
+SweepOrder<typename Exec::memory_space> natural_order(Exec const& exec, std::int64_t rows);
 
 /// The rows of P A P' (row source); columns from A.rows() on, the halo's, keep their numbers.
 template <class Matrix>

@@ -4,11 +4,14 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Replay.hpp>
 #include <sparse/matrix/detail/Strata_DiagonalScales.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
+#include <sparse/multigrid/detail/Strata_PolynomialSmoother.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,8 +72,9 @@ struct AlgebraicMultigrid<Exec, Scalar>::Impl {
   struct Level {
     DistributedMatrix<Exec> A;  // d_i a_ij d_j, and `excess` on the diagonal
     Transfer<Exec> P, R;
-    Vec excess;  // empty: one rank
+    Vec excess;  // of Gauss-Seidel; empty: one rank
     Vec r, x, residual;
+    detail::PolynomialSmoother<Exec, Scalar> polynomial;  // none: Gauss-Seidel
   };
 
   Impl(Exec const& exec, TransferHierarchy<Exec> const& hierarchy, Precision precision);
@@ -83,6 +87,9 @@ struct AlgebraicMultigrid<Exec, Scalar>::Impl {
                      Precision precision);
   std::int64_t bytes() const;
   void cycle(Exec const& exec, std::size_t l, Vec const& r, Vec const& x) const;
+  // Before the coarse correction, from zero, or after it.
+  void smooth(Exec const& exec, Level const& level, Vec const& r, Vec const& x, Guess guess) const;
+  bool sweeps() const { return smoother_ == Smoother::GaussSeidel; }
   // r, or r + excess x in this level's `residual`
   Vec right_side(Exec const& exec, Level const& level, Vec const& r, Vec const& x) const;
 
@@ -90,21 +97,43 @@ struct AlgebraicMultigrid<Exec, Scalar>::Impl {
   std::vector<Level> levels_;
   Vec scale_;  // of the finest level
   CoarseSolve coarse_ = CoarseSolve::Sweep;
+  Smoother smoother_ = Smoother::GaussSeidel;
+  int steps_ = 1;
+  Vector<std::int32_t, MemorySpace> caller_row_;  // of each row; empty: the finest matrix' order
   detail::DirectSolver<Exec, Scalar> direct_;
   bool owns_matrices_ = true;
+
+  // The last vectors that `apply` was given, for which its work is the same again.
+  struct Repeated {
+    Scalar const* r = nullptr;
+    Scalar* z = nullptr;
+    std::optional<strata::Replay<Exec>> replay;
+  };
+  mutable Repeated repeated_;
+  void enqueue(Exec const& exec, Vec const& r, Vec const& z) const;
 };
 
 template <class Exec, class Scalar>
 AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
                                              TransferHierarchy<Exec> const& hierarchy,
                                              Precision precision)
-    : comm_(hierarchy.levels.front().A.comm()), coarse_(hierarchy.coarse) {
+    : comm_(hierarchy.levels.front().A.comm()),
+      coarse_(hierarchy.coarse),
+      smoother_(hierarchy.smoother),
+      steps_(hierarchy.steps) {
   Region const region(exec, "strata::sparse::AlgebraicMultigrid::set_up");
   std::vector<Wide> d, inverse;
   std::int64_t above = 0;  // halo of the transfer from this level to the finer one
-  for (auto const& source : hierarchy.levels) {
-    bool const direct = coarse_ == CoarseSolve::Direct && &source == &hierarchy.levels.back();
+  bool takes_natural = hierarchy.takes_natural;
+  for (auto source : hierarchy.levels) {
+    bool const direct =
+        coarse_ == CoarseSolve::Direct && levels_.size() + 1 == hierarchy.levels.size();
     if (!direct) detail::require_diagonal(exec, source.A);
+    if (!direct && sweeps() && source.A.order().is_natural) {  // a level alone
+      source.A = source.A.coloured(exec);
+      takes_natural = true;
+    }
+    if (takes_natural && levels_.empty()) caller_row_ = source.A.order().old_row;
     std::int64_t const room = source.A.rows() + std::max({source.A.halo(), source.R.halo(), above});
     comm_.agree([&] {
       d.push_back(zeros<Wide>(exec, "d", room));
@@ -115,7 +144,7 @@ AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
     comm_.agree([&] {
       Level level;
       level.r = zeros<Vec>(exec, "r", source.A.rows());
-      level.x = zeros<Vec>(exec, "x", levels_.empty() ? 0 : room);
+      level.x = zeros<Vec>(exec, "x", levels_.empty() && !takes_natural ? 0 : room);
       level.residual = zeros<Vec>(exec, "residual", room);
       levels_.push_back(level);
     });
@@ -135,7 +164,12 @@ AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
 template <class Exec, class Scalar>
 AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
                                              AlgebraicMultigrid<Exec, fp64> const& other)
-    : comm_(other.impl_->comm_), coarse_(other.impl_->coarse_), owns_matrices_(false) {
+    : comm_(other.impl_->comm_),
+      coarse_(other.impl_->coarse_),
+      smoother_(other.impl_->smoother_),
+      steps_(other.impl_->steps_),
+      caller_row_(other.impl_->caller_row_),
+      owns_matrices_(false) {
   auto const& source = *other.impl_;
   auto const like = [&](std::string const& name, auto const& vector) {
     return zeros<Vec>(exec, name, static_cast<std::int64_t>(vector.extent(0)));
@@ -143,7 +177,8 @@ AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
   comm_.agree([&] {
     for (auto const& level : source.levels_)
       levels_.push_back({level.A, level.P, level.R, like("excess", level.excess),
-                         like("r", level.r), like("x", level.x), like("residual", level.residual)});
+                         like("r", level.r), like("x", level.x), like("residual", level.residual),
+                         detail::PolynomialSmoother<Exec, Scalar>(exec, level.polynomial)});
     scale_ = like("scale", source.scale_);
     if (coarse_ == CoarseSolve::Direct)
       direct_ = detail::DirectSolver<Exec, Scalar>(exec, source.direct_);
@@ -160,6 +195,15 @@ void AlgebraicMultigrid<Exec, Scalar>::Impl::add_level(
     Precision precision) {
   auto const& A = source.A;
   auto& level = levels_.back();
+  if (!sweeps()) {
+    Wide const none = A.comm().agree([&] { return zeros<Wide>(exec, "none", A.rows()); });
+    A.fill_halo(exec, d);
+    auto const scaled = A.modified(exec, d, none);
+    level.A = scaled.stored_in(exec, precision);
+    level.polynomial =
+        detail::PolynomialSmoother<Exec, Scalar>(exec, scaled, level.A, smoother_, steps_);
+    return;
+  }
   Wide const excess = A.comm().agree([&] { return zeros<Wide>(exec, "excess", A.rows()); });
   A.fill_halo(exec, d);
   if (A.comm().size() > 1) {
@@ -193,6 +237,7 @@ std::int64_t AlgebraicMultigrid<Exec, Scalar>::Impl::bytes() const {
     numbers +=
         level.r.extent(0) + level.x.extent(0) + level.residual.extent(0) + level.excess.extent(0);
     bool const last = l + 1 == levels_.size();
+    sum += level.polynomial.bytes();
     if (!owns_matrices_) continue;
     if (!last) sum += level.P.bytes() + level.R.bytes();
     if (!last || coarse_ == CoarseSolve::Sweep) sum += level.A.bytes();
@@ -215,15 +260,25 @@ void AlgebraicMultigrid<Exec, Scalar>::Impl::cycle(Exec const& exec, std::size_t
   auto const& level = levels_[l];
   bool const last = l + 1 == levels_.size();
   if (last && coarse_ == CoarseSolve::Direct) return direct_.apply(exec, r, x);
-  level.A.gauss_seidel(exec, r, x, Sweep::Forward, Guess::Zero);
+  smooth(exec, level, r, x, Guess::Zero);
   if (!last) {
     auto const& coarse = levels_[l + 1];
-    level.A.residual(exec, right_side(exec, level, r, x), x, level.residual);  // r_c = R (r - A x)
+    auto const& b = sweeps() ? right_side(exec, level, r, x) : r;
+    level.A.residual(exec, b, x, level.residual);  // r_c = R (r - A x)
     level.R.multiply(exec, level.residual, coarse.r);
     cycle(exec, l + 1, coarse.r, coarse.x);
     level.P.add_product(exec, coarse.x, x);  // x += P x_c
   }
-  level.A.gauss_seidel(exec, right_side(exec, level, r, x), x, Sweep::Backward, Guess::Given);
+  smooth(exec, level, r, x, Guess::Given);
+}
+
+template <class Exec, class Scalar>
+void AlgebraicMultigrid<Exec, Scalar>::Impl::smooth(Exec const& exec, Level const& level,
+                                                    Vec const& r, Vec const& x, Guess guess) const {
+  if (!sweeps()) return level.polynomial.apply(exec, level.A, r, x, level.residual, guess);
+  bool const is_first = guess == Guess::Zero;
+  level.A.gauss_seidel(exec, is_first ? r : right_side(exec, level, r, x), x,
+                       is_first ? Sweep::Forward : Sweep::Backward, guess);
 }
 
 template <class Exec, class Scalar>
@@ -247,11 +302,32 @@ void AlgebraicMultigrid<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, Me
                                              Vector<Scalar, MemorySpace> const& z) const {
   Region const region(exec, "strata::sparse::AlgebraicMultigrid::apply");
   auto const& own = *impl_;
-  auto const& finest = own.levels_.front();
   auto const rows = static_cast<std::int64_t>(own.scale_.extent(0));
-  detail::scale_by(exec, own.scale_, r, finest.r, rows);
-  own.cycle(exec, 0, finest.r, z);
-  detail::scale_by(exec, own.scale_, z, z, rows);
+  detail::require_entries("preconditioner", "r", r, rows);
+  detail::require_entries("preconditioner", "z", z, rows);
+  if (own.comm_.size() > 1 || !strata::Replay<Exec>::is_possible() || is_captured(exec))
+    return own.enqueue(exec, r, z);
+  auto& repeated = own.repeated_;
+  if (!repeated.replay || repeated.r != r.data() || repeated.z != z.data()) {
+    repeated.r = r.data(), repeated.z = z.data();
+    repeated.replay.emplace();
+  }
+  repeated.replay->run(exec, [&] { own.enqueue(exec, r, z); });
+}
+
+template <class Exec, class Scalar>
+void AlgebraicMultigrid<Exec, Scalar>::Impl::enqueue(Exec const& exec, Vec const& r,
+                                                     Vec const& z) const {
+  auto const& finest = levels_.front();
+  if (caller_row_.extent(0) > 0) {
+    detail::gather_scaled(exec, caller_row_, scale_, r, finest.r);
+    cycle(exec, 0, finest.r, finest.x);
+    return detail::scatter_scaled(exec, caller_row_, scale_, finest.x, z);
+  }
+  auto const rows = static_cast<std::int64_t>(scale_.extent(0));
+  detail::scale_by(exec, scale_, r, finest.r, rows);
+  cycle(exec, 0, finest.r, z);
+  detail::scale_by(exec, scale_, z, z, rows);
 }
 
 #define STRATA_INSTANTIATE_V_CYCLE(Space)         \

@@ -18,9 +18,9 @@ struct TransferHierarchy;
 /// One V-cycle over a TransferHierarchy as a preconditioner: vectors in Scalar, matrices in any precision.
 /// It knows matrices alone, of which the coarse ones and the transfers may come from a grid or from the entries.
 ///
-/// Forward Gauss-Seidel before and backward after the coarse correction, so that the cycle is symmetric
-/// where A is, and positive definite with it on any ranks: rows add half of what they have in other
-/// ranks' columns to their diagonal while they are swept. Every level is scaled to a diagonal near 1 by
+/// Steps of the hierarchy's smoother before and after the coarse correction, or forward Gauss-Seidel before and backward
+/// after it, so that the cycle is symmetric where A is, and positive definite with it on any ranks: rows that are swept add half of what
+/// they have in other ranks' columns to their diagonal meanwhile. Every level is scaled to a diagonal near 1 by
 /// powers of two, which is exact: 16 bits hold any matrix whose diagonal is not far from
 /// dominant. A copy refers to the same vectors: one `apply` at a time.
 ///

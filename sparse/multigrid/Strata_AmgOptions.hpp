@@ -3,12 +3,29 @@
 #ifndef STRATA_SPARSE_AMG_OPTIONS_HPP
 #define STRATA_SPARSE_AMG_OPTIONS_HPP
 
+#include <core/Strata_EnumNames.hpp>
 #include <sparse/matrix/Strata_MatrixOptions.hpp>
 
 #include <cstdint>
 #include <functional>
 
 namespace strata::sparse {
+
+/// What a cycle smooths a level's error with, before and after the coarse correction.
+enum class Smoother {
+  Automatic,  ///< Chebyshev on one rank for a symmetric matrix with a positive diagonal, else GaussSeidel
+  GaussSeidel,  ///< a sweep by colours, forward and then backward
+  Chebyshev,  ///< steps that make Chebyshev's polynomial, for symmetric matrices with a positive diagonal
+  L1Jacobi,  ///< steps with the rows' absolute sums in the place of the diagonal
+};
+/// The names of its values, for `name_of` and `from_name`.
+constexpr auto names_of(Smoother) {
+  return enum_names<Smoother>("smoother", {{Smoother::Automatic, "auto"},
+                                           {Smoother::GaussSeidel, "gs"},
+                                           {Smoother::Chebyshev, "chebyshev"},
+                                           {Smoother::L1Jacobi, "l1-jacobi"}});
+}
+using strata::name_of;
 
 /// Choices of `make_algebraic_hierarchy`.
 struct AmgOptions {
@@ -19,7 +36,9 @@ struct AmgOptions {
   std::int64_t coarse_rows = 300;  ///< solved directly from here on
   int block_size =
       1;  ///< unknowns of a node, one after the other, each aggregated by itself; divides n
-  MatrixOptions matrix;  ///< of the coarse levels
+  Smoother smoother = Smoother::Automatic;  ///< of all levels
+  int steps = 2;                            ///< of Chebyshev and L1Jacobi, before and after
+  MatrixOptions matrix;                     ///< of the coarse levels; their order is the smoother's
   /// Called on each rank after each step with the part of the levels' making that is done, 0 to 1, as if the steps took
   /// what they take for a seven-point stencil.
   std::function<void(double)> on_progress = {};

@@ -129,9 +129,9 @@ GridHierarchy<Exec> make_grid_hierarchy(Exec const& exec, Communicator const& co
   GridHierarchy<Exec> hierarchy;
   StencilProblem grid = problem;
   for (int l = 0; l < levels; ++l) {
-    hierarchy.levels.push_back(
-        {DistributedMatrix<Exec>(exec, comm, grid.rows(), grid, detail::level_options(options, l)),
-         {}});
+    auto how = detail::level_options(options, l);
+    how.order = RowOrder::Sweep;
+    hierarchy.levels.push_back({DistributedMatrix<Exec>(exec, comm, grid.rows(), grid, how), {}});
     if (l + 1 < levels) grid = grid.coarsened();
   }
   grid = problem;

@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
+#include <sparse/matrix/detail/Strata_HashProduct.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
@@ -26,6 +27,20 @@ struct OrderedRows {
     std::int64_t const row = old_row(i);
     for (std::int64_t k = begin(row); k < begin(row + 1); ++k)
       emit(std::int64_t(column(k)), value(k));
+  }
+};
+
+/// Rows of a source in another order, with other numbers of columns (row source).
+template <class Source, class Space>
+struct PlacedRows {
+  Source source;
+  Vector<std::int32_t, Space> old_row, new_column;
+
+  template <class Emit>
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Emit const& emit) const {
+    source(old_row(i), [&](std::int64_t column, double value) {
+      emit(std::int64_t(new_column(column)), value);
+    });
   }
 };
 
@@ -91,6 +106,36 @@ Transfer<Exec>::Transfer(Exec const& exec, DistributedMatrix<Exec> const& to,
     stored_ = make_ell_matrix<double, std::int32_t>(exec, rows_, columns_ + halo_rows_, source);
     exchange_ = Halo<Exec>(exec, comm_, pattern, from.order().new_row, from.link());
   });
+}
+
+template <class Exec>
+template <class Source>
+void Transfer<Exec>::store(Exec const& exec, DistributedMatrix<Exec> const& to,
+                           DistributedMatrix<Exec> const& from, Source const& source) {
+  comm_ = to.comm();
+  rows_ = to.rows();
+  columns_ = from.rows();
+  auto const stored = make_ell_matrix<double, std::int32_t>(
+      exec, rows_, columns_,
+      PlacedRows<Source, MemorySpace>{source, to.order().old_row, from.order().new_row});
+  entries_ = stored.entries();
+  stored_ = stored;
+}
+
+template <class Exec>
+Transfer<Exec>::Transfer(Exec const& exec, DistributedMatrix<Exec> const& to,
+                         DistributedMatrix<Exec> const& from, detail::LocalCsr<Exec> const& P) {
+  store(exec, to, from, P.ref());
+  exec.fence("strata::sparse::Transfer::stored");
+}
+
+template <class Exec>
+Transfer<Exec>::Transfer(Exec const& exec, DistributedMatrix<Exec> const& to,
+                         DistributedMatrix<Exec> const& from,
+                         detail::TransposedIndex<Exec> const& index,
+                         detail::LocalCsr<Exec> const& P) {
+  store(exec, to, from, detail::TransposedRows<MemorySpace>{index.begin, index.place, P.ref()});
+  exec.fence("strata::sparse::Transfer::stored");
 }
 
 template <class Exec>

@@ -10,6 +10,13 @@
 
 namespace strata::sparse {
 
+namespace detail {
+template <class Exec>
+struct LocalCsr;
+template <class Exec>
+struct TransposedIndex;
+}  // namespace detail
+
 /// A rectangular matrix between two levels: its rows are spread and ordered like those of one
 /// DistributedMatrix, its columns like those of another.
 ///
@@ -32,6 +39,13 @@ class Transfer {
   ///          `from`, MemoryError; on all ranks.
   Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
            HostRows const& rows);
+
+  /// The matrix P between two of one rank, in the callers' orders. Fences. Throws MemoryError.
+  Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
+           detail::LocalCsr<Exec> const& P);
+  /// Its transpose, by the index of it.
+  Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
+           detail::TransposedIndex<Exec> const& index, detail::LocalCsr<Exec> const& P);
 
   /// Of this rank.
   std::int64_t rows() const { return rows_; }
@@ -64,6 +78,9 @@ class Transfer {
                    Vector<Scalar, MemorySpace> const& y) const;
 
  private:
+  template <class Source>
+  void store(Exec const& exec, DistributedMatrix<Exec> const& to,
+             DistributedMatrix<Exec> const& from, Source const& source);
   template <class Scalar>
   void require_vectors(Vector<Scalar, MemorySpace> const& x,
                        Vector<Scalar, MemorySpace> const& y) const;

@@ -4,9 +4,11 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 #include <sparse/matrix/detail/Strata_SpGemm.hpp>
 #include <sparse/multigrid/detail/Strata_Aggregation.hpp>
+#include <sparse/multigrid/detail/Strata_Coarsening.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -115,6 +117,8 @@ void check(AmgOptions const& options, std::int64_t rows) {
   STRATA_REQUIRE(ValueError, options.max_levels >= 1, "AMG: ", options.max_levels, " levels");
   STRATA_REQUIRE(ValueError, options.strength >= 0 && options.strength < 1, "AMG: strength ",
                  options.strength, " must be in [0, 1)");
+  STRATA_REQUIRE(ValueError, options.steps >= 1, "AMG: ", options.steps,
+                 " steps of a smoother, must be at least 1");
   STRATA_REQUIRE(ValueError, options.block_size >= 1, "AMG: blocks of ", options.block_size);
   STRATA_REQUIRE(ValueError, rows % options.block_size == 0, "AMG: ", rows,
                  " rows are no whole number of blocks of ", options.block_size);
@@ -123,28 +127,77 @@ void check(AmgOptions const& options, std::int64_t rows) {
                  "AMG: ", options.coarse_rows, " rows to be solved directly, must be 0 to ", most);
 }
 
-}  // namespace
+constexpr double least_gain = 0.9;  // of rows: coarsening ends where more are left
 
 template <class Exec>
-TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMatrix<Exec> const& A,
-                                                 AmgOptions const& options) {
-  Region const region(exec, "strata::sparse::make_algebraic_hierarchy");
-  auto const& comm = A.comm();
-  comm.agree([&] { check(options, A.global_rows()); });
-  constexpr double least_gain = 0.9;
-  constexpr std::int64_t largest_direct = 1000;
-  TransferHierarchy<Exec> hierarchy = single_level(A);
-  HostLevel level = finest(exec, A, options.block_size);
+Smoother chosen_smoother(Exec const& exec, DistributedMatrix<Exec> const& A,
+                         AmgOptions const& options) {
+  if (options.smoother != Smoother::Automatic) return options.smoother;
+  if (A.comm().size() > 1) return Smoother::GaussSeidel;
+  bool const is_positive = kind_of_diagonal(exec, A).first < 0;
+  return is_positive && is_symmetric(exec, A) ? Smoother::Chebyshev : Smoother::GaussSeidel;
+}
+
+// Tells which part of the levels is made, of which each takes a quarter of the time of the one before.
+template <class Exec>
+void tell(AmgOptions const& options, TransferHierarchy<Exec> const& hierarchy, double of_level) {
+  double const left = std::pow(0.25, static_cast<double>(hierarchy.levels.size()) - 1);
+  if (!options.on_progress) return;
+  hierarchy.levels.front().A.comm().agree(
+      [&] { options.on_progress(1 - left * (1 - 0.75 * of_level)); });
+}
+
+// A level's matrix, in the order that its smoother wants.
+template <class Exec>
+DistributedMatrix<Exec> matrix_of(Exec const& exec, Communicator const& comm,
+                                  detail::LocalCsr<Exec> const& rows, MatrixOptions const& how) {
+  if (how.order == RowOrder::Natural) return DistributedMatrix<Exec>(exec, comm, rows, how);
+  return DistributedMatrix<Exec>(exec, comm, rows.rows, rows.ref(), how);
+}
+
+// On one rank everything is made on `exec`.
+template <class Exec>
+void add_levels_on_device(Exec const& exec, AmgOptions const& options,
+                          TransferHierarchy<Exec>& hierarchy) {
+  auto const& comm = hierarchy.levels.front().A.comm();
+  MatrixOptions how = options.matrix;
+  how.order = hierarchy.smoother == Smoother::GaussSeidel ? RowOrder::Sweep : RowOrder::Natural;
+  auto level = detail::finest_level(exec, hierarchy.levels.front().A, options.block_size);
   double strength = options.strength;
-  auto const tell = [&](double of_level) {
-    double const left = std::pow(0.25, static_cast<double>(hierarchy.levels.size()) - 1);
-    if (options.on_progress) options.on_progress(1 - left * (1 - 0.75 * of_level));
-  };
+  while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&
+         level.A.rows > options.coarse_rows) {
+    auto next =
+        detail::coarsened(exec, level, strength, least_gain * static_cast<double>(level.A.rows));
+    tell(options, hierarchy, 0.3);
+    if (!next) break;
+    auto& fine = hierarchy.levels.back();
+    if (how.order == RowOrder::Sweep && fine.A.order().is_natural) {
+      hierarchy.takes_natural = true;
+      fine.A = fine.A.coloured(exec, how);
+    }
+    auto const coarse = matrix_of(exec, comm, next->coarse.A, how);
+    tell(options, hierarchy, 0.8);
+    fine.P = Transfer<Exec>(exec, fine.A, coarse, next->P);
+    fine.R = Transfer<Exec>(exec, coarse, fine.A, next->R, next->P);
+    hierarchy.levels.push_back({coarse, {}, {}});
+    level = next->coarse;
+    strength *= 0.5;
+    tell(options, hierarchy, 0);
+  }
+}
+
+// On several ranks set-up runs on the hosts, products on `exec`.
+template <class Exec>
+void add_levels_on_ranks(Exec const& exec, AmgOptions const& options,
+                         TransferHierarchy<Exec>& hierarchy) {
+  auto const& comm = hierarchy.levels.front().A.comm();
+  HostLevel level = finest(exec, hierarchy.levels.front().A, options.block_size);
+  double strength = options.strength;
   while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&
          level.first_row.back() > options.coarse_rows) {
     auto [P, T, first_coarse, component] = prolongation(exec, comm, level, strength);
     double const rows = static_cast<double>(level.first_row.back());
-    tell(0.3);
+    tell(options, hierarchy, 0.3);
     if (first_coarse.back() == 0 || static_cast<double>(first_coarse.back()) > least_gain * rows)
       break;
     auto product = coarsened(exec, comm, level, first_coarse, P);
@@ -152,7 +205,7 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMa
       P = std::move(T);  // graphs without geometry: smoothing would fill the coarse levels
       product = coarsened(exec, comm, level, first_coarse, P);
     }
-    tell(0.8);
+    tell(options, hierarchy, 0.8);
     level = {std::move(product.A), first_coarse, component};
     auto const coarse = make_matrix(exec, comm, level.rows, options.matrix);
     auto& fine = hierarchy.levels.back();
@@ -160,9 +213,26 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMa
     fine.R = Transfer<Exec>(exec, coarse, fine.A, product.R);
     hierarchy.levels.push_back({coarse, {}, {}});
     strength *= 0.5;
-    tell(0);
+    tell(options, hierarchy, 0);
   }
-  if (level.first_row.back() <= std::max(options.coarse_rows, largest_direct))
+}
+
+}  // namespace
+
+template <class Exec>
+TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                                 AmgOptions const& options) {
+  Region const region(exec, "strata::sparse::make_algebraic_hierarchy");
+  A.comm().agree([&] { check(options, A.global_rows()); });
+  constexpr std::int64_t largest_direct = 1000;
+  TransferHierarchy<Exec> hierarchy = single_level(A);
+  hierarchy.smoother = chosen_smoother(exec, A, options);
+  hierarchy.steps = options.steps;
+  if (A.comm().size() == 1)
+    A.comm().agree([&] { add_levels_on_device(exec, options, hierarchy); });
+  else
+    add_levels_on_ranks(exec, options, hierarchy);
+  if (hierarchy.levels.back().A.global_rows() <= std::max(options.coarse_rows, largest_direct))
     hierarchy.coarse = CoarseSolve::Direct;
   return hierarchy;
 }

@@ -13,7 +13,7 @@ namespace strata::sparse {
 
 /// How the coarsest level is solved.
 enum class CoarseSolve {
-  Sweep,   ///< one symmetric Gauss-Seidel sweep
+  Sweep,   ///< smoothed as the others, before and after nothing
   Direct,  ///< by the inverse, or the generalised one where it is singular
 };
 
@@ -25,8 +25,12 @@ struct TransferHierarchy {
     DistributedMatrix<Exec> A;  ///< of this level
     Transfer<Exec> P, R;        ///< from the next level, and to it; none on the last
   };
-  std::vector<Level> levels;                ///< the finest first
-  CoarseSolve coarse = CoarseSolve::Sweep;  ///< of the last level
+  std::vector<Level> levels;                  ///< the finest first
+  CoarseSolve coarse = CoarseSolve::Sweep;    ///< of the last level
+  Smoother smoother = Smoother::GaussSeidel;  ///< of all levels but one that is solved directly
+  int steps = 2;                              ///< of Chebyshev and L1Jacobi
+  bool takes_natural =
+      false;  ///< a cycle's vectors are in the caller's order, the finest matrix is not
 
   /// Entries of all matrices over those of the finest.
   double operator_complexity() const {
@@ -40,20 +44,23 @@ struct TransferHierarchy {
 /// One level: what makes a AlgebraicMultigrid a symmetric Gauss-Seidel sweep.
 template <class Exec>
 TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
-  return {{{A, {}, {}}}, CoarseSolve::Sweep};
+  TransferHierarchy<Exec> hierarchy;
+  hierarchy.levels.push_back({A, {}, {}});
+  return hierarchy;
 }
 
-/// Smoothed aggregation for any square matrix: aggregates lie within a rank, P = (I - w D^-1 A_F) T with A_F
-/// the matrix without weak entries, which are added to its diagonal, D its rows' absolute sums and w = 4/3;
-/// R = P', coarse matrix R A P. Where that has more entries than A, as in graphs without geometry, P = T.
+/// Smoothed aggregation for any square matrix: P = (I - w D^-1 A_F) T with A_F the matrix without weak entries, which are
+/// added to its diagonal, D its rows' absolute sums and w = 4/3; R = P', coarse matrix R A P. Where that has more
+/// entries than A, as in graphs without geometry, P = T. Aggregates have the rows of a maximal set of which no two lie within two strong
+/// couplings as roots; on several ranks they are made within each, row by row.
 ///
-/// Result   the same for a given number of ranks, but for the order in which a parallel backend of Kokkos
-///          Kernels adds; rows without strong couplings take no part in coarse levels. Coarsening ends at
-///          `coarse_rows` rows, solved directly, or where it no longer makes the matrix smaller.
-/// Sync     set-up runs on the hosts, products by Kokkos Kernels on `exec`. Collective; fences.
+/// Result   of one rank the same on every backend: aggregates to the row, values but for rounding. Rows without strong couplings take no
+///          part in coarse levels. Coarsening ends at `coarse_rows` rows, solved directly, or where it no longer makes the matrix smaller.
+/// Sync     of one rank set-up runs on `exec`, and counts alone come back; of several on the hosts. Collective; fences.
 /// Throws   ValueError for options outside their ranges; also what DistributedMatrix throws; on all ranks.
 /// Source   P. Vanek, J. Mandel, M. Brezina, Algebraic multigrid by smoothed aggregation for second
-///          and fourth order elliptic problems, Computing 56, 1996, doi:10.1007/BF02238511; deviation: D.
+///          and fourth order elliptic problems, Computing 56, 1996, doi:10.1007/BF02238511; deviation: D. The roots: N. Bell, S. Dalton,
+///          L. Olson, Exposing fine-grained parallelism in algebraic multigrid methods, SISC 34(4), 2012, doi:10.1137/110838844.
 template <class Exec>
 TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMatrix<Exec> const& A,
                                                  AmgOptions const& options = {});

@@ -184,7 +184,9 @@ TransferHierarchy<Exec> make_trilinear_hierarchy(Exec const& exec, Communicator 
   comm.agree([&] { check(grid, coarse_rows); });
   Grid level{finest_axis(grid.points[0]), finest_axis(grid.points[1]), finest_axis(grid.points[2])};
   auto const options_of = [&](std::size_t l) {
-    return detail::level_options(options, static_cast<int>(l));
+    auto how = detail::level_options(options, static_cast<int>(l));
+    how.order = RowOrder::Sweep;
+    return how;
   };
   auto hierarchy = single_level(matrix_of(exec, comm, level, grid.beta, options_of(0)));
   while (rows_of(level) > coarse_rows &&

@@ -8,7 +8,7 @@ import math
 import re
 import unittest
 
-from strata_program import (COVARIANCE, STATIONS, ProgramTest, load_valid, read_npy, strata, tridiagonal, write_mtx,
+from strata_program import (ON_GPU, COVARIANCE, STATIONS, ProgramTest, load_valid, read_npy, strata, tridiagonal, write_mtx,
                             write_npy)
 
 GENERATE = ["--generate", "geometric", "--n", "200", "--cond", "1e3"]
@@ -118,7 +118,8 @@ class Options(ProgramTest):
         system = ("--generate", "geometric", "--n", 800, "--cond", "1e10", "--layers", "fp32")
         report = self.solve(*system)
         ended = [attempt["outcome"] for attempt in report["attempts"]]
-        self.assertIn(ended, (["foretold", "held"], ["broke down", "held"]))  # on hosts the first
+        self.assertEqual(ended[-1], "held")
+        self.assertTrue(set(ended[:-1]) <= ({"broke down", "foretold", "not converged"} if ON_GPU else {"foretold"}), ended)
         if ended[0] == "foretold":
             self.assertEqual(report["attempts"][0]["info"], 0)
             self.assertRegex(strata("solve", *system).out, r"attempt 1 +fp32, shift 0: left after half of its columns, whose pivots fall too fast, ")

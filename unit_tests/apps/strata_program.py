@@ -12,6 +12,7 @@ import unittest
 
 PROGRAM = os.environ["STRATA_PROGRAM"]
 APPS = pathlib.Path(os.environ["STRATA_APPS"])
+ON_GPU = "STRATA_ON_GPU" in os.environ  # whose context takes some 400 MB, and whose sums may differ in their last bits
 STATIONS = APPS / "data" / "stations.csv"
 COVARIANCE = "matern:22000,2600,0.5,450"
 

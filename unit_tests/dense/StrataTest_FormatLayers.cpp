@@ -22,7 +22,7 @@ namespace {
 using namespace strata::dense;
 using enum Precision;
 
-constexpr double c = 10;  // errors are held to c n eps
+[[maybe_unused]] constexpr double c = 10;  // errors are held to c n eps
 // A vendor's library may make small products of tf32 in fp32.
 template <class Space>
 constexpr bool made_in_tf32 = !vendor_libraries<Space>.tf32;

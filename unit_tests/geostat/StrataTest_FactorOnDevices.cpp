@@ -14,6 +14,7 @@
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_Prediction.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,8 @@ asks; check what it passes on and what it says when something is missing. CMake 
 usage: [STRATA_KOKKOS_SOURCE=FOLDER STRATA_KOKKOS_KERNELS_SOURCE=FOLDER] bootstrap.py SOURCE_FOLDER
        with the folders: configure Strata with them, too
 """
+import concurrent.futures
+import fcntl
 import os
 import pathlib
 import re
@@ -42,9 +44,12 @@ class Copy:
 
     def __init__(self, source, folder):
         self.folder = pathlib.Path(folder)
+        self.source = source
         self.programs = self.folder / "programs"
-        self.programs.mkdir()
+        self.programs.mkdir(parents=True)
         shutil.copy(source / "bootstrap", self.folder)
+        (self.folder / "packaging").mkdir()
+        shutil.copy(source / "packaging/private_debian.sh", self.folder / "packaging")
         shutil.copytree(source / "cmake", self.folder / "cmake")
         self.log = self.folder / "build/cmake.log"  # where no change counts
         self.log.parent.mkdir()
@@ -61,7 +66,7 @@ class Copy:
         self.log.write_text("")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("STRATA_", "Kokkos"))}
         kept |= {"PATH": f"{self.programs}:/usr/bin:/bin", "LOG": str(self.log), "HAS": "PIGEON", "DEVICES": "SERIAL",
-                 "STRATA_CUDA": str(self.programs / "no_cuda"), "STRATA_JOBS": "2"}
+                 "STRATA_CUDA": str(self.programs / "no_cuda"), "STRATA_JOBS": "2", "XDG_CACHE_HOME": str(self.folder.parent / "cache-home")}
         done = subprocess.run([self.folder / "bootstrap", *arguments], env=kept | environment, capture_output=True,
                               text=True, stdin=subprocess.DEVNULL, timeout=timeout, check=False)
         assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
@@ -75,9 +80,12 @@ def expect(what, said, *words):
 
 def refusals(copy):
     for arguments in (["demo", "--pigeon"], ["docs", "--gpu"], ["systems", "--gpu"], ["test", "pigeon"], ["shell", "--pigeon"], ["demo", "--trilinos"],
-                      ["clean", "--gpu"]):
+                      ["clean", "--gpu"], ["test", "--part"], ["test", "--part", "pigeon"], ["test", "--trilinos", "--all"]):
         said, asked = copy.run(*arguments)
-        expect(arguments, said, f"{arguments[0]} has no option '{arguments[1]}'", "usage: ./bootstrap demo")
+        if "--part" in arguments:
+            expect(arguments, said, f"test --part: '{' '.join(arguments[2:])}' is none of: trilinos ranks", "usage: ./bootstrap demo")
+        else:
+            expect(arguments, said, f"{arguments[0]} has no option '{arguments[-1]}'", "usage: ./bootstrap demo")
         assert not asked
     said, _ = copy.run("pigeon")
     expect("a command", said, "no command 'pigeon'")
@@ -201,25 +209,31 @@ tar -cf - -T /dev/null
 """
 
 
-def systems(copy):
-    """Both private systems are made at the same time, and once. In the first one, --openmp links the OpenBLAS for OpenMP."""
-    if not pathlib.Path("/usr/lib/apt/apt-helper").exists():
-        return
-    rooms, mirror = copy.folder / "rooms", copy.folder / "mirror"
-    rooms.mkdir()
-    for name in ("trixie", "sid"):
-        os.mkfifo(rooms / name)
+def mirror_of(copy):
+    """What makes private systems for this copy: the address of a mirror; programs that do nothing."""
+    mirror = copy.folder / "mirror"
     for suite in ("trixie", "sid", "experimental"):
         (mirror / "dists" / suite).mkdir(parents=True)
         (mirror / "dists" / suite / "InRelease").touch()
     for tool in ("bwrap", "newuidmap"):
         copy.program(tool, "")
+    return {"status": 0, "timeout": 60, "STRATA_DEBIAN_MIRROR": f"copy:{mirror}"}
+
+
+def systems(copy):
+    """Both private systems are made at the same time, and once. In the first one, --openmp links the OpenBLAS for OpenMP."""
+    if not pathlib.Path("/usr/lib/apt/apt-helper").exists():
+        return
+    rooms = copy.folder / "rooms"
+    rooms.mkdir()
+    for name in ("trixie", "sid"):
+        os.mkfifo(rooms / name)
+    given = mirror_of(copy) | {"ROOMS": str(rooms)}
     copy.program("mmdebstrap", MMDEBSTRAP)
-    given = {"status": 0, "timeout": 60, "ROOMS": str(rooms), "STRATA_DEBIAN_MIRROR": f"copy:{mirror}"}
-    said, asked = copy.run("systems", **given)
+    said, asked = copy.run("systems", "--trilinos", **given)
     expect("both", said, "private Debian system in build/root (", "private Debian system in build/root-trilinos (")
     assert all((copy.folder / "build" / name / ".stamp").exists() for name in ("root", "root-trilinos")) and not asked
-    said, _ = copy.run("systems", **given)
+    said, _ = copy.run("systems", "--trilinos", **given)
     assert not said, said
 
     library = "/usr/lib/pigeon-linux-gnu/openblas-openmp/libopenblas.so"
@@ -233,11 +247,109 @@ def systems(copy):
     expect("OpenBLAS for OpenMP", configured[0], f"{copy.folder}/build/debian-openmp ", f"-DBLAS_LIBRARIES={library} ", f"-DLAPACK_LIBRARIES={library} ")
 
 
+# A stand-in for mmdebstrap that writes down that it ran; with WAITS it waits for a line there.
+PLAIN_MMDEBSTRAP = """
+echo made >>"$LOG"
+[ -z "$WAITS" ] || { echo >"$WAITS.begun"; read -r word <"$WAITS"; }
+tar -cf - -T /dev/null
+"""
+
+
+def cache(copy):
+    """A system is made once for all checkouts; where the cache can't be used, in build/. Old ones go, and those that are too many."""
+    if not pathlib.Path("/usr/lib/apt/apt-helper").exists():
+        return
+    other = Copy(copy.source, copy.folder.parent / "other")
+    home = copy.folder.parent / "cache-home"
+    given = {}
+    for one in (copy, other):
+        given[one] = mirror_of(one) | {"XDG_CACHE_HOME": str(home)}
+        one.program("mmdebstrap", PLAIN_MMDEBSTRAP)
+
+    def made(one, *arguments, kept, times, **environment):
+        """Whether the system is in the cache, and how often it was made."""
+        said, asked = one.run(*(arguments or ["systems"]), **given[one] | environment)
+        root = one.folder / "build/root"
+        assert root.is_symlink() == kept and (root / ".stamp").exists() and asked.count("made") == times, (kept, times, said, asked)
+
+    made(copy, kept=True, times=1)
+    made(other, kept=True, times=0)
+    stamp = (copy.folder / "build/root").resolve() / ".stamp"
+    fifteen_days_ago = time.time() - 15 * 86400
+    os.utime(stamp, (fifteen_days_ago, fifteen_days_ago))
+    made(other, kept=True, times=1)
+
+    # Two others: the older one goes, unless it is in use. What is in use has a shared lock.
+    for number, name in enumerate(("older", "newer")):
+        folder = home / "strata/systems" / name
+        folder.mkdir()
+        for file in (".stamp", ".used"):
+            (folder / file).touch()
+            os.utime(folder / file, (time.time() - 3600 + number, time.time() - 3600 + number))
+    for name, left in (("older", {"older", "newer"}), ("newer", {"newer"})):
+        shutil.rmtree(stamp.parent, ignore_errors=True)
+        with open(home / "strata/systems" / name / ".stamp") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            made(copy, kept=True, times=1)
+        names = {folder.name for folder in (home / "strata/systems").iterdir()} - {stamp.parent.name}
+        assert names == left, (name, names)
+
+    # Without a folder, on a disk that can't be written or is full, and while another fills it: in build/.
+    for lacks in ({"XDG_CACHE_HOME": "", "HOME": ""}, {"XDG_CACHE_HOME": "/dev/null/pigeon"}):
+        made(copy, kept=False, times=1, **lacks)
+        shutil.rmtree(copy.folder / "build/root")
+    shutil.rmtree(home)
+    copy.program("tar", 'case "$*" in *cache-home*) echo "tar: No space left on device" >&2; exit 2 ;; esac; exec /usr/bin/tar "$@"')
+    made(copy, kept=False, times=2)
+    (copy.programs / "tar").unlink()
+    shutil.rmtree(copy.folder / "build/root")
+    waits = copy.folder / "waits"
+    for name in (waits, pathlib.Path(f"{waits}.begun")):
+        os.mkfifo(name)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        first = pool.submit(made, copy, kept=True, times=1, WAITS=str(waits))
+        pathlib.Path(f"{waits}.begun").read_text()
+        (other.folder / "build/root").unlink(missing_ok=True)
+        made(other, kept=False, times=1)
+        waits.write_text("go on\n")
+        first.result()
+
+    copy.log = copy.folder.parent / "clean.log"
+    said, _ = copy.run("clean", "--cache", **given[copy])
+    assert not (home / "strata").exists() and not (copy.folder / "build").exists(), said
+
+
+def parts(copy, source):
+    """The tests of a push, of each part and of all: what is built, and which labels are left out. .ci/run has the same parts."""
+    copy.program("ctest", 'echo "ctest $@" >>"$LOG"')
+    names = re.search(r"^parts=\((.*?)\)", (source / "bootstrap").read_text(), re.MULTILINE).group(1).split()
+    in_turn = re.search(r"^parts=\((.*?)\)", (source / ".ci/run").read_text(), re.MULTILINE).group(1).split()
+    assert sorted(names) == sorted(in_turn) and len(names) == 8, (names, in_turn)
+
+    def left_out(*options):
+        _, asked = copy.run("test", *options, status=0, BUILDS="1")
+        chosen = re.search(r"^ctest .*", asked, re.MULTILINE).group(0).split()
+        return re.compile(chosen[-1]) if "--label-exclude" in chosen else None, asked
+
+    every = [f"all.{name}" for name in names] + ["all"]
+    pattern, asked = left_out()
+    assert all(pattern.search(label) for label in every) and not pattern.search("dense"), pattern
+    expect("a push", asked, "-DStrata_ENABLE_BENCHMARKS=OFF")
+    for name in names:
+        if name != "trilinos":
+            pattern, _ = left_out("--part", name)
+            mine = {label for label in every if not pattern.search(label)}
+            assert mine == ({"all.studies", "all"} if name == "studies" else {f"all.{name}"}), (name, mine)
+    pattern, asked = left_out("--pages")
+    assert pattern is None
+    expect("pages", asked, "--label-regex ^pages$", "--target strata_pages")
+
+
 def container(source):
     """The container has no package that bootstrap's private system has not, but for Kokkos', which it builds."""
     text = (source / "packaging/container/Containerfile").read_text()
     wanted = re.search(r"--no-install-recommends ([^&]*)&&", text).group(1).replace("\\", " ").split()
-    known = set(re.search(r"\npackages=\(([^)]*)\)", (source / "bootstrap").read_text()).group(1).split())
+    known = set(re.search(r"\npackages=\(([^)]*)\)", (source / "packaging/private_debian.sh").read_text()).group(1).split())
     assert "cmake" in wanted and not set(wanted) - known, set(wanted) - known
 
 
@@ -281,9 +393,9 @@ def main():
     help_text = subprocess.run([source / "bootstrap", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", help_text, "--gpu", "--openmp", "STRATA_GPU_ARCH", "STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE")
     container(source)
-    for part in (refusals, gpus, threads, shells, systems, lambda copy: sources(copy, source)):
+    for part in (refusals, gpus, threads, shells, systems, cache, lambda copy: parts(copy, source), lambda copy: sources(copy, source)):
         with tempfile.TemporaryDirectory() as folder:
-            part(Copy(source, pathlib.Path(folder).resolve()))
+            part(Copy(source, pathlib.Path(folder).resolve() / "copy"))
     print("bootstrap: options, errors, architectures, sources and hints are as they should be")
 
 

@@ -236,6 +236,8 @@ def main():
     parser.add_argument("--toolkit", type=pathlib.Path, required=True, help="folder whose include/ has the vendor's headers")
     parser.add_argument("--source", type=pathlib.Path, action="append", help="these sources alone, each by itself")
     parser.add_argument("--only", metavar="MODULE", help="the sources below this folder alone")
+    parser.add_argument("--modules", action="store_true", help=f"all but the sources of {', '.join(PROGRAMS)}")
+    parser.add_argument("--programs", action="store_true", help="these alone")
     parser.add_argument("--define", action="append", default=[], help="a macro")
     parser.add_argument("--must-fail", metavar="TEXT", help="succeed if the compiler refuses the sources with this text (a regular expression)")
     arguments = parser.parse_args()
@@ -260,6 +262,9 @@ def main():
     groups = [[source.resolve()] for source in arguments.source] if arguments.source else in_groups(top, backend, libraries, macros)
     if arguments.only:
         groups = [group for group in ([s for s in g if s.is_relative_to(top / arguments.only)] for g in groups) if group]
+    if arguments.modules or arguments.programs:
+        kept = [[s for s in g if (s.relative_to(top).parts[0] in PROGRAMS) == arguments.programs] for g in groups]
+        groups = [group for group in kept if group]
     judge = Judge(command, macros, folder, top)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         failures = [failure for failure in pool.map(judge.first_failure, groups) if failure]

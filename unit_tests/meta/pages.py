@@ -68,6 +68,13 @@ class Pages(unittest.TestCase):
         self.assert_differs("From [known](../../examples/known.cpp):\n\n```cpp\nint c;\n...\nint a;\n```\n", "no such lines", "int a;")
         self.assert_differs("So:\n\n```cpp\nint a;\n```\n", "neither a file")
 
+    def test_readme_has_files_beside_other_code(self):
+        readme = "```cpp\nint a;\n```\n\nThis is `one.py`:\n\n```python\nprint({})\n```\n\n" + console("$ python3 one.py", "one")
+        (self.top / "README.md").write_text(readme.format("'one'"))
+        self.assert_holds(console("$ echo 1", "1"))
+        (self.top / "README.md").write_text(readme.format("'two'"))
+        self.assert_differs(console("$ echo 1", "1"), "came: two")
+
     def test_what_a_page_needs_is_asked_for(self):
         page = "<!-- needs: ranks -->\n" + console("$ echo 1", "1")
         self.assert_holds(page, "--have", "c,ranks")

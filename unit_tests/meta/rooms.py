@@ -4,8 +4,10 @@
 """Who includes whom, by rooms: the folders of sources, each with its detail/ and vendor/.
 
 Exit status 1 and one line for each offence: an include of another module's detail/ or vendor/, an arrow that
-runs up, a room without a place in the order, a public header that the header of its whole module lacks, a solver's header that pulls too many
-others. --draw FILE draws the rooms and their arrows (needs matplotlib).
+runs up between rooms or makes a circle in one, other than those that are named here, a room without a place in the order or with too
+many boxes, a public header that the header of its whole module lacks, a solver's header that pulls too many
+others. A box is a header with its source. --draw FILE draws the rooms and their arrows, with --inside MODULE the boxes of
+its rooms (needs matplotlib).
 """
 import argparse
 import collections
@@ -17,24 +19,46 @@ import tempfile
 
 # From the ground up: a room includes rooms before it in this list alone, so that there is no circle.
 ORDER = ("core", "core/kokkos_ext", "core/blas", "core/io", "core/problems", "core/info",
-         "comm", "dense/refine", "dense", "ooc", "geostat",
+         "comm", "dense/refine", "dense", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat",
          "sparse/comm", "sparse/matrix", "sparse/multigrid", "sparse/krylov", "sparse", "sparse/hpgmxp",
          "c/runtime", "c", "lapack", "python", "trilinos", "apps/shared", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
 # The modules that a module may include; the program sees all of them.
 MODULES = {"core": (), "dense": ("core",), "comm": ("core",), "ooc": ("core", "comm", "dense"), "geostat": ("core", "comm", "dense", "ooc"), "sparse": ("core", "comm"),
            "c": ("core", "dense"), "lapack": ("c",), "python": ("core", "comm", "dense", "ooc", "geostat", "sparse", "c"), "trilinos": ("core", "comm", "sparse")}
+# The one arrow that runs up between rooms: what a factorisation is asked for and what it reports.
+UP = ("ooc/executor", "ooc/Strata_CholeskyOptions.hpp")
+# Arrows that make circles of the boxes of a room, at most MOST_UP in each: without them no box includes itself by others.
+MOST_UP = 3
+UP_INSIDE = {
+    "apps/solve": (("SolveProblem", "Solve"),),
+    "core/blas": (("detail/FormattedProduct", "LeafBlas"),),
+    "core/info": (("detail/HostInfo", "Version"), ("vendor/VendorInfo", "Version")),
+    "core/io": (("detail/CsvStream", "Csv"), ("detail/MatrixMarketStream", "MatrixMarket"), ("detail/NpyStream", "Npy")),
+    "dense": (("detail/CholeskyState", "Cholesky"), ("detail/Ladder", "Cholesky"), ("detail/TreeRecursion", "TreeTrsm")),
+    "dense/refine": (("Refinement", "detail/RefinementMemory"), ("Refinement", "detail/Refiner"), ("detail/BlockVectors", "detail/BlockVectorLoops")),
+    "lapack": (("detail/Problem", "detail/SystemCall"), ("detail/Report", "detail/Settings")),
+    "ooc": (("detail/TileFactorState", "Cholesky"),),
+    "ooc/executor": (("detail/ExecutorStream", "detail/Executor"), ("detail/ExecutorOperands", "detail/ExecutorStream")),
+    "ooc/schedule": (("detail/SchedulePlayer", "Messages"), ("detail/SchedulePlayer", "RankOrder"), ("detail/SchedulePlayer", "Schedule")),
+    "ooc/team": (("detail/Machine", "DeviceTeam"),),
+    "sparse/hpgmxp": (("detail/TimeLeft", "Hpgmxp"),),
+    "sparse/matrix": (("detail/RowBlock", "EllKernels"), ("detail/RowExchange", "HostRows")),
+}
+# Boxes of a room, at most; of rooms that have more, rounded up to five, a list that may only shrink.
+MOST_BOXES = 15
+FULLER = {"core/blas": 60, "core/io": 25, "core/kokkos_ext": 30, "dense": 40, "dense/refine": 25, "geostat": 25, "sparse/matrix": 30}
 WHOLE = ("core", "comm", "dense", "ooc", "geostat", "sparse")  # these have a header of the whole module
 PROGRAMS = ("apps", "examples", "perf")  # they see public headers
 PRIVATE = ("detail", "vendor")
+SUFFIXES = (".hpp", ".cpp", ".h", ".c", ".inc")
 # Headers that modules share and users do not need: not in the header of a whole module.
 SHARED = re.compile(r"core/kokkos_ext/(?!Strata_(Allocate|Recorder)\.)|Strata_(SetIdentity|SymmetricTiles|LargestMagnitude|Pack|ByteSink|ByteSource|FileDescriptor|ParseNumber)\.hpp")
 # What a user of a solver compiles: own headers that a header of these rooms includes, itself or by others, at most.
-SOLVERS = ("dense", "dense/refine", "ooc", "sparse", "sparse/krylov", "sparse/multigrid")
+SOLVERS = ("dense", "dense/refine", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "sparse", "sparse/krylov", "sparse/multigrid")
 MOST = 12
 # Those that pull more, which may only become fewer: the hierarchies hold matrices, the names are for all operations, blocks are
-# of a tile matrix and its factor, and simulations of a schedule and its options.
-WIDER = {"dense/Strata_KokkosNames.hpp": 20, "ooc/Strata_BlockCyclicTiles.hpp": 17, "ooc/Strata_Simulate.hpp": 15,
-         "ooc/Strata_SimulateRanks.hpp": 18,
+# of a tile matrix and its factor, and a factor's options have a header of their own.
+WIDER = {"dense/Strata_KokkosNames.hpp": 20, "ooc/Strata_BlockCyclicTiles.hpp": 17, "ooc/Strata_Cholesky.hpp": 13,
          "sparse/multigrid/Strata_GridHierarchy.hpp": 27, "sparse/multigrid/Strata_Transfer.hpp": 27,
          "sparse/multigrid/Strata_TransferHierarchy.hpp": 29, "sparse/multigrid/Strata_TrilinearHierarchy.hpp": 30}
 FOR_VENDORS = "core/kokkos_ext/Strata_DeviceRuntime.hpp"  # it includes a vendor's header
@@ -49,6 +73,12 @@ def room_of(path):
     return "/".join(folders)
 
 
+def box_of(path):
+    """A source and its header are one box, a header alone, too."""
+    path = pathlib.PurePosixPath(path)
+    return (path.parent / path.stem).as_posix()
+
+
 def is_private(path):
     return any(part in PRIVATE for part in pathlib.PurePosixPath(path).parts)
 
@@ -57,7 +87,7 @@ def includes(top, folders):
     """(source, header) of each include of one of Strata's headers."""
     for folder in folders:
         for source in sorted((top / folder).rglob("*")):
-            if source.suffix in (".hpp", ".cpp", ".h", ".c", ".inc"):
+            if source.suffix in SUFFIXES:
                 for header in INCLUDE.findall(source.read_text(encoding="utf-8")):
                     if header.split("/")[0] in MODULES or header.split("/")[0] == "apps":
                         yield source.relative_to(top).as_posix(), header
@@ -100,6 +130,80 @@ def solver_headers(top):
                 yield header, WIDER.get(header, MOST)
 
 
+def sources_of(top, folder):
+    """The sources of a folder, from the top."""
+    return [path.relative_to(top).as_posix() for path in sorted((top / folder).rglob("*")) if path.suffix in SUFFIXES]
+
+
+def boxes_by_room(top, modules):
+    """The boxes of each room; a header of a whole module is none."""
+    boxes = collections.defaultdict(set)
+    for module in modules:
+        for path in sources_of(top, module):
+            if path != umbrella(module):
+                boxes[room_of(path)].add(box_of(path))
+    return boxes
+
+
+def arrows_by_room(pairs):
+    """Who includes whom among the boxes of each room."""
+    arrows = collections.defaultdict(set)
+    for source, header in pairs:
+        here, there = box_of(source), box_of(header)
+        if here != there and room_of(source) == room_of(header) and source != umbrella(source.split("/")[0]):
+            arrows[room_of(source)].add((here, there))
+    return arrows
+
+
+def circle(arrows):
+    """Boxes that include each other round in a circle, the first one twice; or None."""
+    after, done = collections.defaultdict(list), set()
+    for here, there in sorted(arrows):
+        after[here].append(there)
+
+    def walk(path):
+        for there in after[path[-1]]:
+            if there in path:
+                return [*path[path.index(there):], there]
+            found = walk([*path, there]) if there not in done else None
+            if found:
+                return found
+        done.add(path[-1])
+        return None
+
+    return next((found for found in (walk([box]) for box in list(after) if box not in done) if found), None)
+
+
+def listed(room, arrows):
+    """Arrows of a room whose boxes are named as in the list above."""
+    whole = [[f"{room}/{'/'.join([*box.split('/')[:-1], 'Strata_' + box.split('/')[-1]])}" for box in arrow] for arrow in arrows]
+    return tuple(map(tuple, whole))
+
+
+def circle_offences(room, arrows, up):
+    """What is wrong with the arrows in a room, of which those listed may run up."""
+    if len(up) > MOST_UP:
+        yield f"{room}: {len(up)} arrows may run up, at most {MOST_UP}"
+    for arrow in sorted(set(up) - arrows):
+        yield f"{room}: there is no arrow from {arrow[0]} to {arrow[1]}; take it off the list"
+    found = circle(arrows - set(up))
+    if found:
+        yield f"{room}: a circle: {' > '.join(found)}"
+    for arrow in sorted(set(up) & arrows):
+        if not found and not circle(arrows - (set(up) - {arrow})):
+            yield f"{room}: the arrow from {arrow[0]} to {arrow[1]} makes no circle; take it off the list"
+
+
+def fullness_offences(boxes, fuller):
+    """Rooms with too many boxes, or with ten fewer than the list says."""
+    for room, inside in sorted(boxes.items()):
+        count, most = len(inside), fuller.get(room, MOST_BOXES)
+        if count > most:
+            yield f"{room}: {count} boxes, at most {most}"
+        elif room in fuller and count <= max(MOST_BOXES, most - 10):
+            yield f"{room}: {count} boxes; the list says {most}: it may only shrink, so it does"
+
+
 def offence(source, header):
     """What is wrong with an include, or None."""
     module, other = source.split("/")[0], header.split("/")[0]
@@ -110,6 +214,8 @@ def offence(source, header):
     if module in MODULES and module != other and other not in MODULES[module]:
         return f"{module} does not build on {other}: {header}"
     here, there = room_of(source), room_of(header)
+    if (here, header) == UP:
+        return None
     for room in (here, there):
         if room not in ORDER and room.split("/")[0] not in PROGRAMS:
             return f"the room {room} has no place in the order"
@@ -120,7 +226,26 @@ def offence(source, header):
     return None
 
 
+def self_test_of_circles():
+    arrows = {("m/A", "m/B"), ("m/B", "m/detail/C"), ("m/A", "m/detail/C")}
+    assert circle(arrows) is None
+    back = ("m/detail/C", "m/A")
+    assert sorted(circle(arrows | {back})[1:]) == ["m/A", "m/B", "m/detail/C"], circle(arrows | {back})
+    assert not list(circle_offences("m", arrows | {back}, (back,)))
+    for wrong, up, words in ((arrows | {back}, (), "m: a circle: "), (arrows, (back,), "there is no arrow"),
+                             (arrows, (("m/A", "m/B"),), "makes no circle"), (arrows, [("m/A", f"m/{k}") for k in range(MOST_UP + 1)], "may run up")):
+        assert words in next(circle_offences("m", wrong, up)), list(circle_offences("m", wrong, up))
+    assert arrows_by_room([("m/Strata_A.cpp", "m/detail/Strata_B.hpp"), ("m/Strata_A.cpp", "m/Strata_A.hpp"), ("m/Strata_M.hpp", "m/Strata_A.hpp"),
+                           ("m/n/Strata_A.cpp", "m/Strata_B.hpp")]) == {"m": {("m/Strata_A", "m/detail/Strata_B")}}
+    full = {"m": {f"m/{k}" for k in range(MOST_BOXES)}}
+    assert not list(fullness_offences(full, {}))
+    assert len(list(fullness_offences({"m": full["m"] | {"m/one_more"}}, {}))) == 1
+    assert not list(fullness_offences({"m": full["m"] | {"m/one_more"}}, {"m": MOST_BOXES + 5}))
+    assert "may only shrink" in next(fullness_offences(full, {"m": MOST_BOXES + 5}))
+
+
 def self_test():
+    self_test_of_circles()
     good = [("dense/detail/Strata_A.cpp", "core/blas/Strata_B.hpp"), ("core/blas/vendor/Strata_A.cpp", "core/blas/detail/Strata_B.hpp"),
             ("sparse/krylov/Strata_A.hpp", "sparse/matrix/detail/Strata_B.hpp"), ("perf/ooc/Strata_A.cpp", "geostat/Strata_B.hpp"),
             ("ooc/vendor/Strata_A.cpp", FOR_VENDORS)]
@@ -155,72 +280,11 @@ def self_test():
                                              "sparse/multigrid/Strata_GridHierarchy.hpp": 27}
 
 
-def places(rooms, arrows):
-    """(column, row) of each room: as far up as the longest chain of rooms below it."""
-    rows = {}
-
-    def row(room, path=()):
-        if room not in rows:
-            below = [there for here, there in arrows if here == room and there not in (*path, room)]
-            rows[room] = 1 + max((row(there, (*path, room)) for there in below), default=-1)
-        return rows[room]
-
-    by_row = collections.defaultdict(list)
-    for room in rooms:
-        by_row[row(room)].append(room)
-    widest = max(map(len, by_row.values()))
-    return {room: ((k + 0.5) * widest / len(line), level) for level, line in by_row.items() for k, room in enumerate(line)}
-
-
-def is_implied(arrow, arrows):
-    """Whether other arrows lead from its beginning to its end."""
-    reached, todo = set(), [there for here, there in arrows if here == arrow[0] and there != arrow[1]]
-    while todo:
-        room = todo.pop()
-        if room not in reached:
-            reached.add(room)
-            todo += [there for here, there in arrows if here == room]
-    return arrow[1] in reached
-
-
-def draw(pairs, path):
-    """Boxes, and the arrows that no others imply; red: an arrow into another module's private part, or one of two that make a circle."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "strata"
-    from matplotlib import pyplot
-
-    arrows, private = collections.Counter(), collections.Counter()
-    for source, header in pairs:
-        if source == umbrella(source.split("/")[0]):
-            continue
-        here, there = room_of(source), room_of(header)
-        if here != there:
-            arrows[here, there] += 1
-            private[here, there] += source.split("/")[0] != header.split("/")[0] and is_private(header)
-    rooms = sorted({room for arrow in arrows for room in arrow}, key=lambda room: (ORDER.index(room) if room in ORDER else 99, room))
-    at = places(rooms, arrows)
-    figure, axes = pyplot.subplots(figsize=(11, 9))
-    for (here, there), count in sorted(arrows.items()):
-        is_red = private[here, there] > 0 or (there, here) in arrows
-        if not is_red and is_implied((here, there), arrows):
-            continue
-        axes.annotate("", at[there], at[here], arrowprops={
-            "arrowstyle": "-|>", "color": "#c0392b" if is_red else "#7f8c8d", "alpha": 0.75, "lw": 0.6 + min(count, 30) / 15,
-            "shrinkA": 18, "shrinkB": 18, "connectionstyle": "arc3,rad=0.08"})
-    for room, (x, y) in at.items():
-        axes.text(x, y, room, ha="center", va="center", fontsize=11, bbox={"boxstyle": "round,pad=0.4", "fc": "#eaf2f8", "ec": "#2c3e50"})
-    axes.set_xlim(0, max(x for x, _ in at.values()) + 1)
-    axes.set_ylim(-0.6, max(y for _, y in at.values()) + 0.6)
-    axes.axis("off")
-    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("top", type=pathlib.Path)
     parser.add_argument("--draw", metavar="FILE", help="an .svg of the library's rooms")
+    parser.add_argument("--inside", metavar="MODULE", choices=sorted(MODULES), help="draw the boxes of this module's rooms instead")
     arguments = parser.parse_args()
     self_test()
     modules = [module for module in MODULES if (arguments.top / module).is_dir()]
@@ -228,8 +292,24 @@ def main():
         if not importlib.util.find_spec("matplotlib"):
             print("there is no matplotlib")
             return 77
-        return draw(list(includes(arguments.top, modules)), arguments.draw)
+        import rooms_drawing
+
+        if arguments.inside:
+            return rooms_drawing.draw_inside(arguments.top, arguments.inside, arguments.draw)
+        return rooms_drawing.draw(arguments.top, modules, arguments.draw)
     found = 0
+    with_apps = [*modules, "apps"]
+    arrows, boxes = arrows_by_room(includes(arguments.top, with_apps)), boxes_by_room(arguments.top, with_apps)
+    for room in sorted({*arrows, *UP_INSIDE}):
+        for what in circle_offences(room, arrows[room], listed(room, UP_INSIDE.get(room, ()))):
+            found += 1
+            print(what)
+    if UP and UP not in {(room_of(source), header) for source, header in includes(arguments.top, modules)}:
+        found += 1
+        print(f"there is no arrow from {UP[0]} to {UP[1]}; take it off the list")
+    for what in fullness_offences(boxes, FULLER):
+        found += 1
+        print(what)
     for source, header in includes(arguments.top, [*modules, *PROGRAMS]):
         what = offence(source, header)
         if what:

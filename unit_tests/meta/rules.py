@@ -7,13 +7,15 @@ import pathlib
 import re
 import sys
 
+import budgets
+
 SOURCES = {".hpp", ".cpp", ".h", ".c", ".py", ".cmake", ".sh"}
 SCRIPTS = {"CMakeLists.txt", "bootstrap", "run"}
 LIBRARY = ("core", "comm", "dense", "ooc", "geostat", "sparse", "c", "lapack", "python", "trilinos")
 # The one place of each rule where its contrary is the purpose: Kokkos is started for callers in C.
 EXEMPT = {("c/runtime/Strata_Runtime.cpp", "a library neither starts nor ends Kokkos")}
-FILE_BUDGET = 400  # lines; more is a remark, not an offence
 EXAMPLE_BUDGET = 60
+GUARDED_BY_PATH = ("ooc", "trilinos")  # whose headers' guards are computed from their paths; others' end in the stem
 
 NOTES = re.compile(r"\b(" + "TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")
 
@@ -189,6 +191,12 @@ def include_offences(text, read):
             yield text.count("\n", 0, match.start()) + 1, f"{match.group(0)} without an include of its header"
 
 
+def guard_of(path):
+    """The include guard that a header's path asks for: STRATA_, its folders and its stem."""
+    stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", path.stem.split("_", 1)[-1])
+    return "_".join(["STRATA", *path.parent.parts, stem, "HPP"]).upper()
+
+
 def general_offences(path, text):
     lines = text.split("\n")
     head = "\n".join(lines[:3])
@@ -198,9 +206,11 @@ def general_offences(path, text):
         if NOTES.search(line):
             yield number, "a left-over note; open an issue instead"
     if path.suffix == ".hpp":
-        stem = path.stem.split("_", 1)[-1].upper()
         guard = re.search(r"#ifndef (STRATA\w*_HPP)\n#define \1\n", text)
-        if not guard or not guard[1].replace("_", "").endswith(stem.replace("_", "") + "HPP"):
+        whole, stem = guard_of(path), guard_of(pathlib.PurePath(path.name)).removeprefix("STRATA")
+        if path.parts[0] in GUARDED_BY_PATH and (not guard or guard[1] != whole):
+            yield 1, f"no include guard {whole}"
+        elif not guard or not guard[1].replace("_", "").endswith(stem.replace("_", "")):
             yield 1, "no include guard STRATA_..._HPP that ends in the file's stem"
 
 
@@ -243,12 +253,22 @@ def self_test_of_includes():
     assert list(include_offences("#include <a.hpp>\nTEST(A, B) {}", texts.get))
 
 
+def self_test_of_guards():
+    head = "// SPDX-FileCopyrightText: X\n// SPDX-License-Identifier: BSD-3-Clause\n"
+    path = pathlib.PurePath("ooc/tiles/detail/Strata_TileFeed.hpp")
+    for guard, count in (("STRATA_OOC_TILES_DETAIL_TILE_FEED_HPP", 0), ("STRATA_TILE_FEED_HPP", 1), ("STRATA_OOC_HPP", 1)):
+        assert len(list(general_offences(path, f"{head}#ifndef {guard}\n#define {guard}\n"))) == count, guard
+    for guard, count in (("STRATA_TILE_FEED_HPP", 0), ("STRATATEST_TILE_FEED_HPP", 0), ("STRATA_OTHER_HPP", 1)):
+        assert len(list(general_offences(pathlib.PurePath("dense/Strata_TileFeed.hpp"), f"{head}#ifndef {guard}\n#define {guard}\n"))) == count, guard
+
+
 def self_test_of_examples():
     assert not list(example_offences("01_a.cpp", "\n" * EXAMPLE_BUDGET))
     assert list(example_offences("01_a.cpp", "\n" * (EXAMPLE_BUDGET + 1)))
 
 
 def self_test():
+    budgets.self_test()
     good = [
         'Kokkos::parallel_for("strata::f", Kokkos::RangePolicy<Exec>(exec, 0, n), KOKKOS_LAMBDA(int i) {});',
         "Kokkos::RangePolicy<Exec, Kokkos::IndexType<long>> const policy(exec_, 0, n);",
@@ -295,6 +315,7 @@ def self_test():
     self_test_of_vendors()
     self_test_of_links()
     self_test_of_examples()
+    self_test_of_guards()
     self_test_of_includes()
 
 
@@ -345,7 +366,7 @@ def main():
             continue
         files += 1
         text = path.read_text(encoding="utf-8")
-        found = list(link_offences(text, path.parent) if is_text else general_offences(path, text))
+        found = list(link_offences(text, path.parent) if is_text else general_offences(place, text))
         if place.parts[0] in LIBRARY and path.suffix in (".hpp", ".cpp"):
             found += library_offences(text, place.as_posix())
             if "vendor" not in place.parts:
@@ -357,11 +378,11 @@ def main():
             found += vendor_offences(text)
         if place.parts[:-1] == ("examples",) and re.match(r"\d\d_", path.name):
             found += example_offences(path.name, text)
+        if not is_text:
+            found += budgets.offences(place.as_posix(), text, code_only(text) if is_source else "")
         for line, what in found:
             print(f"{place}:{line}: {what}")
         offences += len(found)
-        if text.count("\n") > FILE_BUDGET:
-            print(f"remark: {place} has {text.count(chr(10))} lines, more than {FILE_BUDGET}")
     print(f"{files} files, {offences} offences")
     return 1 if offences or not files else 0
 

@@ -36,7 +36,8 @@ def first_cells(page, heading):
 
 def variables(top):
     """The environment variables that sources and bootstrap read."""
-    names = set(re.findall(r"\$\{!?(STRATA_\w+)", (top / "bootstrap").read_text(encoding="utf-8")))
+    scripts = "".join((top / name).read_text(encoding="utf-8") for name in ("bootstrap", "packaging/private_debian.sh"))
+    names = set(re.findall(r"\$\{!?(STRATA_\w+)", scripts))
     for folder in LIBRARY:
         for path in sorted((top / folder).rglob("*")):
             if path.suffix in (".cpp", ".hpp", ".c", ".h", ".py"):

@@ -24,10 +24,10 @@ FOLDERS = ("core", "comm", "dense", "ooc", "geostat", "sparse", "c", "lapack", "
 
 
 def compiled(file):
-    """The sources that are compiled as this one: itself, or those that it includes where CMake compiles several at a time."""
-    if file.parent.name != "Unity":
+    """The sources that are compiled as this one: itself, or those that it joins (strata_join_sources)."""
+    if file.parent.name != "joined":
         return [file]
-    return [pathlib.Path(name) for name in re.findall(r'^#include "(.*)"', file.read_text(), re.MULTILINE)]
+    return [(file.parent / name).resolve() for name in re.findall(r'^#include "([^"]*)"', file.read_text(), re.MULTILINE)]
 
 
 def commands_of(build):

@@ -5,6 +5,7 @@
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@ namespace {
 
 // Of this program's `new`, those of at least so many bytes are counted: labels and nodes, which a
 // system that has nothing left still has, are not.
-constexpr std::size_t smallest_counted = 128;
+[[maybe_unused]] constexpr std::size_t smallest_counted = 128;
 std::atomic<std::int64_t> news_left{0};  // until one fails; 0: none will
 
 // One of several threads takes the last and leaves 0, whoever comes at the same time.

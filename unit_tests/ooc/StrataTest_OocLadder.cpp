@@ -7,8 +7,8 @@
 #include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/detail/Strata_MapLadder.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/tiles/detail/Strata_MapLadder.hpp>
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include "sparse/StrataTest_Ranks.hpp"
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/detail/Strata_Lane.hpp>
-#include <ooc/detail/Strata_RankExchange.hpp>
+#include <ooc/executor/detail/Strata_RankExchange.hpp>
+#include <ooc/team/detail/Strata_Lane.hpp>
 
 #include <gtest/gtest.h>
 
@@ -254,7 +254,7 @@ TYPED_TEST(OocRankFaults, CountTheRoomForTilesOfOthers) {
   // Devices that hold the tiles send copies: two to each other rank.
   if (strata::runs_on_host<TypeParam>) {
     std::size_t const copies =
-        2 * static_cast<std::size_t>(last) * ooc::detail::tile_bytes(Precision::fp64, tile, tile);
+        2 * static_cast<std::size_t>(last) * ooc::tile_bytes(Precision::fp64, tile, tile);
     auto const there = [&](std::size_t bytes) {
       bytes = comm.rank() == last ? bytes : 10 * needed;
       return factor_of(make<TypeParam>(-1, {}, bytes, TileStorage::Devices));

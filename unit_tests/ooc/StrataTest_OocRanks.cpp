@@ -8,11 +8,12 @@
 #include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_RankOrder.hpp>
-#include <ooc/Strata_SimulateRanks.hpp>
-#include <ooc/Strata_TileSources.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
+#include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <gtest/gtest.h>
+#include <perf/ooc/Strata_SimulateRanks.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -109,7 +110,7 @@ void expect_messages_of(RankOrder const& order, MaternCase const& c, PrecisionMa
   auto const messages = messages_of(order, rank);
   EXPECT_EQ(report.bytes_sent, bytes_of(messages.sends, c.n, c.tile, map));
   EXPECT_EQ(report.bytes_received, bytes_of(messages.receives, c.n, c.tile, map));
-  auto const simulated = simulate(order, c.n, c.tile, map, Rates{});
+  auto const simulated = study::simulate(order, c.n, c.tile, map, Rates{});
   auto const& mine = simulated.ranks[static_cast<std::size_t>(rank)];
   EXPECT_EQ(report.bytes_sent, mine.bytes_sent);
   EXPECT_EQ(report.bytes_received, mine.bytes_received);
@@ -117,7 +118,7 @@ void expect_messages_of(RankOrder const& order, MaternCase const& c, PrecisionMa
     EXPECT_EQ(report.bytes_out(), mine.bytes_out);
   }
   EXPECT_LE(report.room_bytes, static_cast<std::size_t>(room_of(order, rank)) *
-                                   ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
+                                   ooc::tile_bytes(Precision::fp64, c.tile, c.tile));
 }
 
 template <class Exec>
@@ -325,7 +326,7 @@ TYPED_TEST(OocRanks, TakeNoMemoryForTilesThatTheyDoNotNeed) {
       for (std::int64_t i = j; i < report.tiles; ++i) own += order.owner(i, j) == rank;
     auto const tiles = static_cast<std::size_t>(own + room_of(order, rank)) + 2 * 3;
     EXPECT_LE(report.devices.front().budget_bytes,
-              tiles * ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
+              tiles * ooc::tile_bytes(Precision::fp64, c.tile, c.tile));
   }
 }
 

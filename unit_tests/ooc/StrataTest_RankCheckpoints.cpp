@@ -5,8 +5,8 @@
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_RankTiles.hpp"
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_Schedule.hpp>
-#include <ooc/detail/Strata_Checkpoint.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/tiles/detail/Strata_Checkpoint.hpp>
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include "ooc/StrataTest_RankTiles.hpp"
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_Npy.hpp>
-#include <ooc/Strata_TileSources.hpp>
+#include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
 #include "ooc/StrataTest_Tiles.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include <geostat/Strata_MaternTiles.hpp>
-#include <ooc/Strata_RankGrid.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/schedule/Strata_RankGrid.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <cstdint>
 #include <memory>

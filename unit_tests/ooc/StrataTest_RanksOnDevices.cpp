@@ -10,7 +10,8 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_RankOrder.hpp>
+#include <ooc/schedule/Strata_RankOrder.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -127,7 +128,7 @@ void factors_to_the_same_bits(int devices, int streams, Transport transport) {
         EXPECT_EQ(copies, 0u);
       }
       EXPECT_LE(copies, 2 * static_cast<std::size_t>(test_ranks().size() - 1) *
-                            ooc::detail::tile_bytes(Precision::fp64, c.tile, c.tile));
+                            ooc::tile_bytes(Precision::fp64, c.tile, c.tile));
     }
   }
 }

@@ -8,8 +8,8 @@
 #include <dense/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
-#include <ooc/Strata_TileMatrix.hpp>
-#include <ooc/detail/Strata_Lane.hpp>
+#include <ooc/team/detail/Strata_Lane.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import tracemalloc
 import types
+import weakref
 from typing import Any, Callable
 
 import numpy as np
@@ -191,6 +193,66 @@ def test_arrays_on_the_device_stay_there(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(TypeError, match="b is on GPU 3, Strata works on GPU 0: copy it there"):
         factor.solve(right)
     monkeypatch.undo()
+
+
+class Versioned(There):
+    """Of a package that has version 1 of DLPack, and with it arrays that must not be written, as JAX's."""
+
+    def __dlpack__(self, *, stream: int, max_version: tuple[int, int] | None = None) -> Any:
+        self.streams.append(stream)
+        return self.a.__dlpack__(max_version=max_version)
+
+
+since_dlpack_1 = pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="NumPy has no version 1 of DLPack")
+
+
+@since_dlpack_1
+def test_read_only_arrays_on_the_device_are_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    if strata._core.device() != (1, 0):
+        pytest.skip("this Strata works on a GPU")
+    monkeypatch.setattr(strata._arrays, "_HOST", (3, 11))
+    a, b, out = problems.graded(N, 1e4), right_hand_side(N, 3), np.zeros((N, 3))
+    for array in (a, b, out):
+        array.flags.writeable = False
+    factor, right = strata.cholesky(Versioned(a)), Versioned(b)
+    with pytest.raises(ValueError, match="out is read-only"):
+        factor.solve(right, Versioned(out))
+    assert (out == 0).all()
+    x = Versioned(np.zeros((N, 3)))
+    assert factor.solve(right, x) is x and right.streams == [0, 0]
+    assert problems.backward_error(a, x.a, b) <= TOLERANCE
+    assert factor.solve(x, x) is x  # what can be written is
+
+
+@since_dlpack_1
+def test_capsules_are_let_go() -> None:
+    uses: tuple[Callable[[Any], object], ...] = (lambda capsule: None, strata._core.has_lines)
+    for use in uses:
+        a = np.ones(3)
+        alive = weakref.ref(a)
+        a.flags.writeable = use is strata._core.has_lines
+        capsule = a.__dlpack__(max_version=(1, 0))
+        found, is_read_only = strata._core.unversioned(capsule)
+        assert is_read_only != a.flags.writeable
+        del a, capsule
+        assert alive() is not None
+        use(found)
+        del found
+        assert alive() is None
+    plain = np.ones(3).__dlpack__()
+    assert strata._core.unversioned(plain) == (plain, False)
+
+
+@since_dlpack_1
+def test_refuses_a_later_dlpack() -> None:
+    capsule = np.ones(3).__dlpack__(max_version=(1, 0))
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    major = ctypes.c_uint32.from_address(pointer(capsule, b"dltensor_versioned"))
+    major.value = 2
+    with pytest.raises(BufferError, match=r"a capsule of DLPack 2.\d, must be of version 1"):
+        strata._core.unversioned(capsule)
+    major.value = 1
 
 
 class Foreign:

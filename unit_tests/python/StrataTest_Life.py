@@ -6,9 +6,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 import weakref
@@ -17,6 +14,7 @@ from typing import Callable
 
 import numpy as np
 import problems
+import processes
 import pytest
 import strata
 from problems import Array
@@ -95,20 +93,8 @@ def test_a_forked_child_goes_on() -> None:
     assert problems.backward_error(a, factor.solve(b), b) <= TOLERANCE
 
 
-def run(program: str, *, interrupt: bool = False, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """A Python of its own; told to begin by its first line, and then interrupted if asked."""
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    assert process.stdout is not None
-    first = process.stdout.readline()
-    if interrupt:
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=200)
-    return subprocess.CompletedProcess(process.args, process.returncode, first + out, err)
-
-
 def test_ctrl_c_is_heard_and_the_factor_stays_whole() -> None:
-    done = run(
+    done = processes.run(
         """
 import time, numpy as np, strata
 n = 1500
@@ -132,7 +118,7 @@ print("right", flush=True)
 
 
 def test_ctrl_c_is_heard_within_a_second() -> None:
-    done = run(
+    done = processes.run(
         """
 import signal, time, numpy as np, strata
 n = 4500
@@ -172,7 +158,7 @@ print("all of it", time.perf_counter() - begin > 0.5, flush=True)
     ],
 )
 def test_processes_end_without_a_word(end: str) -> None:
-    done = run(f"import numpy as np, strata\nfactor = strata.cholesky(np.eye(50)); b = np.ones(50); factor.solve(b)\nprint('ready', flush=True)\n{end}")
+    done = processes.run(f"import numpy as np, strata\nfactor = strata.cholesky(np.eye(50)); b = np.ones(50); factor.solve(b)\nprint('ready', flush=True)\n{end}")
     assert (done.stdout, done.stderr, done.returncode) == ("ready\n", "", 0)
 
 

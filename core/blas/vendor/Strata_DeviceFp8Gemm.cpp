@@ -133,8 +133,8 @@ bool DeviceFp8Gemm::operator()(Op op_a, Op op_b, double alpha, ConstMatrix const
   if (!strata::detail::is_representable(Precision::fp32, halves * alpha)) return false;
   bool const direct = C.precision == Precision::fp32 && C.rows == m &&
                       is_fp8_aligned(C.data, C.ld * static_cast<std::int64_t>(sizeof(float)));
-  float const* scale = nullptr;  // *A.scale * *B.scale, on the device
-  if (A.scale || B.scale) scale = scalars.product<float>(1, A.scale, B.scale, 0).alpha;
+  float const* scale = nullptr;  // *A.scale * *B.scale, on the device; else the store applies it
+  if (direct && (A.scale || B.scale)) scale = scalars.product<float>(1, A.scale, B.scale, 0).alpha;
   Plan const& plan = this->plan(
       {type_of(A.precision), type_of(B.precision), scale, m, n, k, a.ld, b.ld, direct ? C.ld : m});
   if (!plan.algorithm) return false;
@@ -155,7 +155,8 @@ bool DeviceFp8Gemm::operator()(Op op_a, Op op_b, double alpha, ConstMatrix const
         STRATA_LT_TEXT(Matmul));
   if (!direct)
     with_type(C.precision, [&]<class T>(std::type_identity<T>) {
-      store_product<T>(exec_, static_cast<float const*>(c_data), m, beta, C);
+      store_product<T>(exec_, strata::detail::Factor{1, A.scale, B.scale},
+                       static_cast<float const*>(c_data), m, beta, C);
     });
   return true;
 }

@@ -4,6 +4,7 @@
 #define STRATA_PACK_OPERAND_HPP
 
 #include <core/Strata_MatrixRef.hpp>
+#include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/blas/vendor/Strata_DeviceBuffer.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -65,10 +66,12 @@ void pack_bytes(ExecutionSpace const& exec, Op op, Matrix const& source, std::ui
       });
 }
 
-/// C = product + beta C, rounded once to C's type T; `product` has the leading dimension ldp.
+/// C = scale product + beta C, rounded once to C's type T; `product` has the leading dimension ldp.
+///
+/// The scale is applied in fp64: scales of operands may lie beyond fp32 where C does not.
 template <class T, class ExecutionSpace, class Matrix>
-void store_product(ExecutionSpace const& exec, float const* product, std::int64_t ldp, double beta,
-                   Matrix const& C) {
+void store_product(ExecutionSpace const& exec, strata::detail::Factor const& scale,
+                   float const* product, std::int64_t ldp, double beta, Matrix const& C) {
   using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
   auto const factor = static_cast<Compute>(beta);
   T* const data = C.template as<T>();
@@ -78,7 +81,7 @@ void store_product(ExecutionSpace const& exec, float const* product, std::int64_
       Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<2, Kokkos::Iterate::Left>,
                             Kokkos::IndexType<std::int64_t>>(exec, {0, 0}, {C.rows, C.cols}),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        Compute value = product[i + j * ldp];
+        auto value = static_cast<Compute>(scale() * static_cast<double>(product[i + j * ldp]));
         T& c = data[i + j * ld];
         if (factor != Compute(0)) value += factor * static_cast<Compute>(c);
         c = static_cast<T>(value);

@@ -33,12 +33,15 @@ class Givens {
     double const last = t_.back();
     t_.back() = c_.back() * last;
     t_.push_back(-s_.back() * last);
+    residuals_.push_back(residual());
     R_.push_back(std::move(h));
   }
 
   /// The minimiser; a column without a pivot is left out.
-  std::vector<double> minimiser() const {
-    std::vector<double> t(t_.begin(), t_.begin() + static_cast<std::ptrdiff_t>(R_.size()));
+  std::vector<double> minimiser() const { return minimiser(R_.size()); }
+  /// The one of the first `columns` columns.
+  std::vector<double> minimiser(std::size_t columns) const {
+    std::vector<double> t(t_.begin(), t_.begin() + static_cast<std::ptrdiff_t>(columns));
     for (std::size_t k = t.size(); k-- > 0;) {
       t[k] = R_[k][k] > 0 ? t[k] / R_[k][k] : 0;
       for (std::size_t j = 0; j < k; ++j) t[j] -= R_[k][j] * t[k];
@@ -46,9 +49,21 @@ class Givens {
     return t;
   }
 
+  /// What the last columns added to the minimiser, those before which the residual was ten times what is left; no entries
+  /// where those are all.
+  std::vector<double> last_decade() const {
+    std::size_t columns = R_.size();
+    while (columns > 0 && residuals_[columns - 1] < 10 * residual()) --columns;
+    if (columns == 0) return {};
+    auto last = minimiser();
+    auto const first = minimiser(columns);
+    for (std::size_t k = 0; k < columns; ++k) last[k] -= first[k];
+    return last;
+  }
+
  private:
   std::vector<std::vector<double>> R_;
-  std::vector<double> c_, s_, t_;
+  std::vector<double> c_, s_, t_, residuals_;
 };
 
 }  // namespace strata::sparse::detail

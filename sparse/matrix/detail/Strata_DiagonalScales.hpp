@@ -53,6 +53,32 @@ void scale_by(Exec const& exec, A const& a, X const& x, Y const& y, std::int64_t
       });
 }
 
+/// y_i = a_i x_j, j = row(i), in Y's type, for vectors of another order. Enqueued on `exec`. Throws as `scale_by`.
+template <class Exec, class Rows, class A, class X, class Y>
+void gather_scaled(Exec const& exec, Rows const& row, A const& a, X const& x, Y const& y) {
+  using Scalar = typename Y::non_const_value_type;
+  auto const rows = static_cast<std::int64_t>(row.extent(0));
+  require_entries("preconditioner", "r", x, rows);
+  Kokkos::parallel_for(
+      "strata::sparse::gather_scaled", detail::RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        y(i) = static_cast<Scalar>(a(i)) * static_cast<Scalar>(x(row(i)));
+      });
+}
+
+/// y_j = a_i x_i, j = row(i): back.
+template <class Exec, class Rows, class A, class X, class Y>
+void scatter_scaled(Exec const& exec, Rows const& row, A const& a, X const& x, Y const& y) {
+  using Scalar = typename Y::non_const_value_type;
+  auto const rows = static_cast<std::int64_t>(row.extent(0));
+  require_entries("preconditioner", "z", y, rows);
+  Kokkos::parallel_for(
+      "strata::sparse::scatter_scaled", detail::RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        y(row(i)) = static_cast<Scalar>(a(i)) * static_cast<Scalar>(x(i));
+      });
+}
+
 }  // namespace strata::sparse::detail
 
 #endif

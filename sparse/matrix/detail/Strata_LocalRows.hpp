@@ -7,6 +7,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/matrix/Strata_EllAssembly.hpp>
+#include <sparse/matrix/detail/Strata_LocalCsr.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -108,6 +109,24 @@ std::vector<std::int64_t> columns_outside(Exec const& exec, std::int64_t first, 
   return result;
 }
 
+/// Throws   ValueError unless all of the columns, ascending ones outside a rank's, are among `all`.
+inline void require_inside(std::vector<std::int64_t> const& outside, std::int64_t all) {
+  if (outside.empty()) return;
+  std::int64_t const farthest = outside.front() < 0 ? outside.front() : outside.back();
+  STRATA_REQUIRE(ValueError, farthest >= 0 && farthest < all, "distributed matrix of ", all,
+                 " rows: column ", farthest, " is out of range, must be 0 to ", all - 1);
+}
+
+/// The rows that `source` generates on the one rank there is. Fences.
+template <class Exec, class Source>
+LocalCsr<Exec> whole_rows(Exec const& exec, std::int64_t rows, Source const& source) {
+  STRATA_REQUIRE(ShapeError, rows >= 0, "distributed matrix: ", rows, " rows");
+  LocalCsr<Exec> A;
+  if (make_local_csr(exec, rows, rows, source, A) > 0)
+    require_inside(columns_outside(exec, 0, rows, source), rows);
+  return A;
+}
+
 /// The rows that `source` generates with global columns, numbered rank by rank. Collective; fences.
 template <class Exec, class Source>
 LocalMatrix<Exec> localise(Exec const& exec, Communicator const& comm, std::int64_t rows,
@@ -121,12 +140,7 @@ LocalMatrix<Exec> localise(Exec const& exec, Communicator const& comm, std::int6
   std::int64_t const first = local.first_row[static_cast<std::size_t>(comm.rank())];
   comm.agree([&] {
     local.halo = columns_outside(exec, first, first + rows, source);
-    if (!local.halo.empty()) {
-      std::int64_t const all = local.first_row.back();
-      std::int64_t const farthest = local.halo.front() < 0 ? local.halo.front() : local.halo.back();
-      STRATA_REQUIRE(ValueError, farthest >= 0 && farthest < all, "distributed matrix of ", all,
-                     " rows: column ", farthest, " is out of range, must be 0 to ", all - 1);
-    }
+    require_inside(local.halo, local.first_row.back());
     auto const halo = static_cast<std::int64_t>(local.halo.size());
     auto const device =
         allocate<Vector<std::int64_t, Space>>(exec, "strata::sparse::localise::halo", halo);

@@ -7,8 +7,9 @@
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 
+#include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <variant>
 
 namespace strata::sparse::detail {
 namespace {
@@ -35,17 +36,6 @@ DistributedMatrix<Exec> without_empty_rows(Exec const& exec, DistributedMatrix<E
   MatrixOptions options;
   if (A.comm().size() > 1) options.transport = A.transport();
   return make_matrix(exec, A.comm(), rows, options);
-}
-
-// 2^-exponent A, exponent even.
-template <class Exec>
-DistributedMatrix<Exec> scaled(Exec const& exec, DistributedMatrix<Exec> const& A, int exponent) {
-  auto const vector = [&] {
-    return A.template allocate<double>(exec, "strata::sparse::WorkMatrix::scale");
-  };
-  auto const d = A.comm().agree(vector), none = A.comm().agree(vector);
-  Kokkos::deep_copy(exec, d, std::ldexp(1.0, -exponent / 2));
-  return A.modified(exec, d, none);
 }
 
 // kept_i = 0 where row i of A is empty, else 1; both in the caller's order.
@@ -81,53 +71,131 @@ std::int64_t clear_rows(Exec const& exec, Vector<double, typename Exec::memory_s
   return cleared;
 }
 
+// y = y - x
+template <class Exec>
+void subtract(Exec const& exec, Vector<double, typename Exec::memory_space> const& x,
+              Vector<double, typename Exec::memory_space> const& y, std::int64_t rows) {
+  Kokkos::parallel_for(
+      "strata::sparse::WorkMatrix::subtract", detail::RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) { y(i) -= x(i); });
+}
+
 }  // namespace
 
 template <class Exec>
 WorkMatrix<Exec>::WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A)
     : A_(A), work_(A), norm_A_(norm_inf(exec, A)), rows_(kind_of_rows(exec, A)) {
-  constexpr int far_from_1 = 64;
   auto const& comm = A.comm();
-  int const size = norm_A_ > 0 && std::isfinite(norm_A_) ? std::ilogb(norm_A_) : 0;
-  auto const vector = [&](char const* label) {
-    return comm.agree([&] { return allocate<Wide>(exec, label, A.rows()); });
-  };
   if (rows_.empty > 0) {
-    work_ = without_empty_rows(exec, A, std::ldexp(1.0, size));
+    bool const has_size = norm_A_ > 0 && std::isfinite(norm_A_);
+    auto const vector = [&](char const* label) {
+      return comm.agree([&] { return allocate<Wide>(exec, label, A.rows()); });
+    };
+    work_ = without_empty_rows(exec, A, std::ldexp(1.0, has_size ? std::ilogb(norm_A_) : 0));
     kept_ = vector("strata::sparse::WorkMatrix::kept");
+    natural_ = vector("strata::sparse::WorkMatrix::natural");
     std::visit([&](auto const& stored) { mark_rows(exec, stored, A.order().old_row, kept_); },
                A.stored());
   }
-  if (std::abs(size) > far_from_1 && A.precision() == Precision::fp64) {
-    exponent_ = size / 2 * 2;
-    work_ = scaled(exec, work_, exponent_);
-  }
-  if (is_other()) natural_ = vector("strata::sparse::WorkMatrix::natural");
-  norm_ = is_other() ? norm_inf(exec, work_) : norm_A_;
+  symmetric_ = sparse::is_symmetric(exec, work_);
+  diagonal_ = kind_of_diagonal(exec, work_);
+  if (rows_.zero_sums > 0) parts_ = FloatingParts<Exec>(exec, work_);
+  rows_.floating_parts = parts_.count();
+  rows_.floating_rows = parts_.rows();
+  norm_ = norm_of_rows_ = norm_inf(exec, work_);
+  if (std::isfinite(norm_A_) && work_.precision() == Precision::fp64) scale(exec);
 }
 
-// A x = b is work (2^exponent x) = b.
+// By the diagonal where A may be positive definite; not where that leaves numbers beyond fp64.
+template <class Exec>
+void WorkMatrix<Exec>::scale(Exec const& exec) {
+  bool const is_positive = symmetric_ && diagonal_.first < 0;
+  auto const scales = find_scales(exec, work_, is_positive ? ScaleBy::Diagonal : ScaleBy::Evenness);
+  if (!scales.any()) return;
+  auto const scaled = work_.scaled(exec, scales.left, scales.right);
+  double const norm = norm_inf(exec, scaled);
+  if (!std::isfinite(norm)) return;
+  auto const both = A_.comm().agree(
+      [&] { return work_.template allocate<double>(exec, "strata::sparse::WorkMatrix::both"); });
+  multiply_by_powers(exec, scales.left, Power::Itself, 0, scales.right, both, work_.rows());
+  norm_of_rows_ = weighted_norm(exec, work_, both);
+  scales_ = scales;
+  work_ = scaled;
+  norm_ = norm;
+}
+
+template <class Exec>
+void WorkMatrix<Exec>::take_means(Exec const& exec, System& system) const {
+  if (!symmetric_ || parts_.count() == 0) return;
+  auto const& comm = A_.comm();
+  auto const before = comm.agree(
+      [&] { return work_.template allocate<double>(exec, "strata::sparse::WorkMatrix::given"); });
+  Kokkos::deep_copy(exec, before, system.b);
+  parts_.remove_means(exec, system.b);
+  double const norm_b = detail::norm(exec, comm, before, A_.rows());
+  subtract(exec, system.b, before, A_.rows());
+  double const taken = detail::norm(exec, comm, before, A_.rows());
+  system.incompatible = norm_b > 0 ? taken / norm_b : 0;
+}
+
 template <class Exec>
 auto WorkMatrix<Exec>::translated(Exec const& exec, Wide const& b, Wide const& x) const -> System {
   auto const& comm = A_.comm();
   auto system = comm.agree([&] {
     return System{work_.template allocate<double>(exec, "strata::sparse::WorkMatrix::b"),
-                  work_.template allocate<double>(exec, "strata::sparse::WorkMatrix::x")};
+                  work_.template allocate<double>(exec, "strata::sparse::WorkMatrix::x"), 0, false,
+                  0};
   });
-  A_.scatter(exec, b, natural_);
-  std::int64_t const cleared = rows_.empty > 0 ? clear_rows(exec, kept_, natural_) : 0;
-  system.has_contradiction = comm.max(cleared > 0 ? 1 : 0) > 0;
-  work_.gather(exec, natural_, system.b);
-  A_.scatter(exec, x, natural_);
-  if (rows_.empty > 0) (void)clear_rows(exec, kept_, natural_);
-  work_.gather(exec, natural_, system.x);
-  scale_by_power(exec, exponent_, system.x, A_.rows());
+  if (rows_.empty > 0) {
+    A_.scatter(exec, b, natural_);
+    system.has_contradiction = comm.max(clear_rows(exec, kept_, natural_) > 0 ? 1 : 0) > 0;
+    work_.gather(exec, natural_, system.b);
+    A_.scatter(exec, x, natural_);
+    (void)clear_rows(exec, kept_, natural_);
+    work_.gather(exec, natural_, system.x);
+  } else {
+    Kokkos::deep_copy(exec, system.b, b);
+    Kokkos::deep_copy(exec, system.x, x);
+  }
+  take_means(exec, system);
+  if (!scales_.any()) return system;
+  auto const exponent_of_b = [&] {
+    double const size = max_norm(exec, comm, system.b, A_.rows());
+    return size > 0 && std::isfinite(size) ? std::ilogb(size) : 0;
+  };
+  int const given = exponent_of_b();
+  multiply_by_powers(exec, scales_.left, Power::Itself, -given, system.b, system.b, A_.rows());
+  int const left = exponent_of_b();
+  scale_by_power(exec, -left, system.b, A_.rows());
+  system.exponent = given + left;
+  multiply_by_powers(exec, scales_.right, Power::Inverse, -system.exponent, system.x, system.x,
+                     A_.rows());
   return system;
 }
 
 template <class Exec>
+void WorkMatrix<Exec>::remove_means(Exec const& exec, Wide const& x) const {
+  if (parts_.count() == 0) return;
+  if (rows_.empty == 0) return parts_.remove_means(exec, x);
+  auto const own = A_.comm().agree(
+      [&] { return work_.template allocate<double>(exec, "strata::sparse::WorkMatrix::x"); });
+  A_.scatter(exec, x, natural_);
+  work_.gather(exec, natural_, own);
+  parts_.remove_means(exec, own);
+  work_.scatter(exec, own, natural_);
+  A_.gather(exec, natural_, x);
+}
+
+template <class Exec>
 void WorkMatrix<Exec>::translate_back(Exec const& exec, System const& system, Wide const& x) const {
-  scale_by_power(exec, -exponent_, system.x, A_.rows());
+  if (scales_.any())
+    multiply_by_powers(exec, scales_.right, Power::Itself, system.exponent, system.x, system.x,
+                       A_.rows());
+  parts_.remove_means(exec, system.x);
+  if (rows_.empty == 0) {
+    Kokkos::deep_copy(exec, x, system.x);
+    return;
+  }
   work_.scatter(exec, system.x, natural_);
   A_.gather(exec, natural_, x);
   clear_empty_rows(exec, x);  // of what rounding left there

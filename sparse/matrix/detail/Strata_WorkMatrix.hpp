@@ -5,13 +5,17 @@
 
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/matrix/detail/Strata_FloatingParts.hpp>
+#include <sparse/matrix/detail/Strata_Scales.hpp>
 
 namespace strata::sparse::detail {
 
-/// The matrix that a solver works with in place of A: 2^-exponent (A + a diagonal on its empty rows), so that
-/// preconditioners find numbers that fp32 can hold and no zero where there is only an unknown that nothing asks for.
+/// The matrix that a solver works with in place of A: left (A + a diagonal on its empty rows) right, left and right powers
+/// of two, so that preconditioners find numbers that fp32 can hold, equations and unknowns in other units count alike, and
+/// no zero is where there is only an unknown that nothing asks for.
 ///
-/// A itself where its norm is within 2^-64 and 2^64 and no row is empty.
+/// A itself where its rows are of sizes near each other and near 1, and none is empty; or where its values are not fp64.
+/// Symmetric where A is, with a positive diagonal.
 template <class Exec>
 class WorkMatrix {
  public:
@@ -25,27 +29,44 @@ class WorkMatrix {
   /// Of A; infinity where an entry is not a number.
   double norm_of_A() const { return norm_A_; }
   double norm() const { return norm_; }
+  /// ||right left A||_oo, of the equations in the units of x.
+  double norm_of_rows() const { return norm_of_rows_; }
   RowKind const& rows() const { return rows_; }
+  bool is_symmetric() const { return symmetric_; }
+  DiagonalKind const& diagonal() const { return diagonal_; }
+  Scales<Exec> const& scales() const { return scales_; }
+  FloatingParts<Exec> const& parts() const { return parts_; }
   /// Whether the vectors below are needed.
-  bool is_other() const { return exponent_ != 0 || rows_.empty > 0; }
+  bool is_other() const { return scales_.any() || rows_.empty > 0 || parts_.count() > 0; }
 
-  /// b and x for `matrix()` in the place of A's, and whether b contradicts an empty row of A.
+  /// b and x for `matrix()` in the place of A's: 2^-exponent left b and 2^-exponent right^-1 x. Of a symmetric A b without
+  /// its mean over each floating part.
   struct System {
     Wide b, x;
-    bool has_contradiction = false;
+    int exponent = 0;
+    bool has_contradiction = false;  ///< b is not 0 where a row of A is empty
+    double incompatible = 0;         ///< ||b - b without those means|| / ||b||
   };
   /// Collective; fences. Throws MemoryError on all ranks.
   System translated(Exec const& exec, Wide const& b, Wide const& x) const;
-  /// Its solution as one of A's, with what fp64 has of 2^-exponent x, infinities among it.
+  /// Its solution as one of A's, with what fp64 has of it, infinities among it; without its mean over each floating part.
   void translate_back(Exec const& exec, System const& system, Wide const& x) const;
+  /// x of A without its mean over each floating part. Collective; fences. Throws MemoryError on all ranks.
+  void remove_means(Exec const& exec, Wide const& x) const;
   /// x_i = 0 where row i of A is empty.
   void clear_empty_rows(Exec const& exec, Wide const& x) const;
 
  private:
+  void scale(Exec const& exec);
+  void take_means(Exec const& exec, System& system) const;
+
   DistributedMatrix<Exec> A_, work_;
-  int exponent_ = 0;  // even
-  double norm_A_ = 0, norm_ = 0;
+  Scales<Exec> scales_;
+  FloatingParts<Exec> parts_;
+  double norm_A_ = 0, norm_ = 0, norm_of_rows_ = 0;
   RowKind rows_;
+  bool symmetric_ = false;
+  DiagonalKind diagonal_;
   Wide kept_;     // 0 on empty rows, else 1, in the caller's order; none without such
   Wide natural_;  // a vector on its way
 };

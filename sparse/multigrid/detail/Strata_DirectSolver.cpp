@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/multigrid/detail/Strata_SymmetricInverse.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -38,6 +39,29 @@ std::vector<double> gathered(Exec const& exec, DistributedMatrix<Exec> const& A,
     dense[i * n + j] += all_d[i] * all[k + 2] * all_d[j];
   }
   return dense;
+}
+
+// d_i a_ij d_j of one rank, row by row, in A's order.
+template <class Exec, class Matrix>
+void spread(Exec const& exec, Matrix const& A, Vector<double, typename Exec::memory_space> const& d,
+            Vector<double, typename Exec::memory_space> const& dense) {
+  std::int64_t const n = A.rows();
+  Kokkos::parallel_for(
+      "strata::sparse::DirectSolver::spread", RowPolicy<Exec>(exec, 0, n),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        EllRows<Matrix>{A}(i,
+                           [&](std::int64_t j, double a) { dense(i * n + j) += d(i) * a * d(j); });
+      });
+}
+
+template <class Exec, class From, class To>
+void round_entries(Exec const& exec, From const& from, To const& to) {
+  Kokkos::parallel_for(
+      "strata::sparse::DirectSolver::convert",
+      RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(to.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t k) {
+        to(k) = static_cast<typename To::non_const_value_type>(from(k));
+      });
 }
 
 bool is_exactly_symmetric(std::vector<double> const& A, std::size_t n) {
@@ -96,6 +120,7 @@ template <class Exec, class Scalar>
 DirectSolver<Exec, Scalar>::DirectSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
                                          Vector<double, MemorySpace> const& d)
     : comm_(A.comm()), rows_(A.rows()), n_(A.global_rows()) {
+  if (comm_.size() == 1 && comm_.agree([&] { return inverted_on_device(exec, A, d); })) return;
   auto scales = comm_.agree([&] { return to_host(exec, d); });
   scales.resize(static_cast<std::size_t>(rows_));
   auto const dense = gathered(exec, A, scales);
@@ -109,6 +134,21 @@ DirectSolver<Exec, Scalar>::DirectSolver(Exec const& exec, DistributedMatrix<Exe
     inverse_ = to_device(exec, "strata::sparse::DirectSolver::inverse", mine);
     all_ = allocate<Vector<Scalar, MemorySpace>>(exec, "strata::sparse::DirectSolver::all", n_);
   });
+}
+
+template <class Exec, class Scalar>
+bool DirectSolver<Exec, Scalar>::inverted_on_device(Exec const& exec,
+                                                    DistributedMatrix<Exec> const& A,
+                                                    Vector<double, MemorySpace> const& d) {
+  auto const dense = allocate_zeros<Vector<double, MemorySpace>>(
+      exec, "strata::sparse::DirectSolver::dense", n_ * n_);
+  std::visit([&](auto const& stored) { spread(exec, stored, d, dense); }, A.stored());
+  if (!invert_symmetric(exec, dense, n_)) return false;
+  inverse_ =
+      allocate<Vector<Scalar, MemorySpace>>(exec, "strata::sparse::DirectSolver::inverse", n_ * n_);
+  round_entries(exec, dense, inverse_);
+  exec.fence("strata::sparse::DirectSolver::inverted");
+  return true;
 }
 
 template <class Exec, class Scalar>

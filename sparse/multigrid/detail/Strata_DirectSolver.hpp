@@ -39,6 +39,9 @@ class DirectSolver {
  private:
   template <class, class>
   friend class DirectSolver;
+  // Sets `inverse_` where the matrix of one rank lets it be made there.
+  bool inverted_on_device(Exec const& exec, DistributedMatrix<Exec> const& A,
+                          Vector<double, MemorySpace> const& d);
 
   Communicator comm_;
   std::int64_t rows_ = 0, n_ = 0;

@@ -7,6 +7,7 @@
 #include <core/Strata_Backends.hpp>
 #include <core/blas/Strata_BatchedBlas.hpp>
 #include <core/blas/detail/Strata_BatchedLanes.hpp>
+#include <core/blas/detail/Strata_BatchedOneByOne.hpp>
 #include <core/blas/detail/Strata_BatchedTeams.hpp>
 
 #include <gtest/gtest.h>
@@ -300,6 +301,34 @@ TYPED_TEST(BatchedBlasOn, TakesOrdersAboveTheLargestOneAfterTheOther) {
   takes_large_orders<TypeParam>(BlasPath::Automatic, Uplo::Upper);
   if constexpr (std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>)
     takes_large_orders<TypeParam>(BlasPath::Portable, Uplo::Lower);
+}
+
+// Three systems, 4 I, -4 I and 16 I, with right-hand sides of ones: the second has no factor.
+template <class Space>
+void leaves_failed_systems_alone(Uplo uplo) {
+  Operands<Space> o;
+  auto const host = Kokkos::create_mirror_view(o.numbers);
+  Kokkos::deep_copy(host, 1);
+  double const diagonals[] = {4, -4, 16}, solutions[] = {0.25, 1, 0.0625};
+  for (std::size_t b = 0; b < 3; ++b)
+    for (std::size_t i = 0; i < 25; ++i) host(25 * b + i) = i % 6 == 0 ? diagonals[b] : 0;
+  Kokkos::deep_copy(o.numbers, host);
+  Space const exec;
+  LeafBlas<Space> leaf(exec);
+  strata::detail::BatchedOneByOne<Space> const systems{leaf};
+  systems.factor(exec, uplo, o.A, o.batch, o.info);
+  systems.solve(exec, uplo, o.A, o.B, o.batch, o.info);
+  exec.fence();
+  auto const info = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), o.info);
+  Kokkos::deep_copy(host, o.numbers);
+  for (std::size_t b = 0; b < 3; ++b) {
+    EXPECT_EQ(info(b), b == 1 ? 1 : 0);
+    for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(host(512 + 10 * b + i), solutions[b]) << b;
+  }
+}
+TYPED_TEST(BatchedBlasOn, OneByOneLeavesFailedSystemsAsTheyWere) {
+  leaves_failed_systems_alone<TypeParam>(Uplo::Lower);
+  leaves_failed_systems_alone<TypeParam>(Uplo::Upper);
 }
 
 }  // namespace

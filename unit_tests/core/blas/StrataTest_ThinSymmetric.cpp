@@ -103,7 +103,8 @@ double tiles_error(std::int64_t n, bool is_lower, std::int64_t cols) {
 }
 
 TYPED_TEST(ThinSymmetric, TilesOfADeviceFollowTheFormulas) {
-  if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "runs there in the other test";
+  bool const on_host = strata::runs_on_host<TypeParam>;
+  if (!on_host) GTEST_SKIP() << "runs there in the other test";
   for (bool const is_lower : {true, false})
     for (std::int64_t const n : {1, 17, 511, 513})
       for (std::int64_t const cols : {40, 128})

@@ -348,6 +348,18 @@ TYPED_TEST(VendorBlas, MultipliesFp8) {
   check_gemm_types<TypeParam>(Precision::fp8_e5m2fnuz, Precision::fp8_e4m3fnuz, fp32_type);
 }
 
+// Blocks of 1e109 or 1e-109, in whose products fp32 would overflow or vanish before they reach an fp64 result.
+TYPED_TEST(VendorBlas, MultipliesFp8WithScalesBeyondSinglePrecision) {
+  TypeParam const exec;
+  vendor::Blas<TypeParam> blas(exec);
+  for (int const exponent : {362, -362}) {
+    Product product{.a = Precision::fp8_e4m3, .b = Precision::fp8_e4m3, .c = fp64_type};
+    product.beta = 0;
+    product.scale_a = std::ldexp(1.0, exponent), product.scale_b = 16;
+    check_gemm(exec, blas, product);
+  }
+}
+
 TYPED_TEST(VendorBlas, RepeatsBitByBit) {
   check_repeats<TypeParam>(fp64_type, fp64_type);
   check_repeats<TypeParam>(fp32_type, fp32_type);

@@ -77,6 +77,7 @@ void check_recoding(vendor::Recoding recoding) {
 }
 
 // Products and old values whose sums round in the result's type.
+// With a scale that is no fp32 number and one that brings the result back.
 template <class Space, class T>
 void check_store(double beta) {
   Space const exec;
@@ -84,7 +85,10 @@ void check_store(double beta) {
   auto const start = beta == 0 ? Element([](Index, Index) { return not_a_number; }) : noise(1);
   PaddedMatrix<Space> const C(exec, precision_of<T>, m, n, m + 1, start);
   PaddedMatrix<Space> const product(exec, Precision::fp32, m, n, padded, noise(2));
-  vendor::store_product<T>(exec, static_cast<float const*>(product.ref().data), padded, beta,
+  PaddedMatrix<Space> const large(exec, Precision::fp16, 1, 1, 1, noise(1), std::ldexp(1.0, 362));
+  PaddedMatrix<Space> const small(exec, Precision::fp16, 1, 1, 1, noise(1), std::ldexp(1.0, -362));
+  strata::detail::Factor const scale{1, large.ref().scale, small.ref().scale};
+  vendor::store_product<T>(exec, scale, static_cast<float const*>(product.ref().data), padded, beta,
                            C.ref());
   EXPECT_TRUE(C.kept([](Index, Index) { return true; }));
   auto const result = C.now();

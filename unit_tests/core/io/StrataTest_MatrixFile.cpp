@@ -127,6 +127,14 @@ TEST(MatrixFile, NameAndContentAgree) {
                 "sparse matrix with "
                 "scipy.io.mmwrite as .mtx"},
            Case{"B.npy", "PK\x03\x04zip", "an archive"},
+           Case{"B.mtx", "BZh91AY", "compressed by bzip2; bunzip2 it"},
+           Case{"B.mtx",
+                "\xfd"
+                "7zXZ",
+                "compressed by xz; unxz it"},
+           Case{"B.mat", "MATLAB 5.0 MAT-file", "a file of MATLAB (.mat); scipy.io.loadmat"},
+           Case{"B.mat", "\x89HDF", "a file of HDF5 (.mat, .h5); h5py"},
+           Case{"B.dat", std::string("\0\x12\x7b\x50\0", 5), "a binary matrix of PETSc; MatView"},
        }) {
     std::string const path = folder / name;
     put(path, content);

@@ -3,6 +3,8 @@
 #include <core/kokkos_ext/Strata_ConcurrentCall.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <optional>
@@ -62,6 +64,44 @@ TEST(ConcurrentCall, WaitsForACapture) {
     other.join();
     EXPECT_TRUE(entered);
   }
+}
+
+// Whether a child of this process knows that another thread was in a call; one that waits for ever is ended.
+template <class Call>
+bool child_is_forked_amid(bool in_other_thread) {
+  std::optional<Call> call;
+  std::atomic<bool> begun{false}, done{false};
+  std::thread other;
+  if (in_other_thread) {
+    other = std::thread([&] {
+      Call const others;
+      begun = true;
+      while (!done) std::this_thread::yield();
+    });
+    while (!begun) std::this_thread::yield();
+  } else {
+    call.emplace();
+  }
+  pid_t const child = fork();
+  if (child == 0) {
+    alarm(20);
+    std::optional<ConcurrentCall> again;
+    if (in_other_thread) again.emplace();  // which a capture of that thread's would keep out
+    _exit(strata::is_forked_amid_calls() ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  done = true;
+  if (other.joinable()) other.join();
+  EXPECT_TRUE(WIFEXITED(status)) << WTERMSIG(status);
+  return WEXITSTATUS(status) == 1;
+}
+
+TEST(ConcurrentCall, AChildIsForkedAmidTheCallsOfOtherThreads) {
+  EXPECT_TRUE(child_is_forked_amid<ConcurrentCall>(true));
+  EXPECT_TRUE(child_is_forked_amid<CaptureRight>(true));
+  EXPECT_FALSE(child_is_forked_amid<ConcurrentCall>(false));
+  EXPECT_FALSE(strata::is_forked_amid_calls());
 }
 
 // What is captured is alone: no other thread is inside a call meanwhile.

@@ -57,6 +57,7 @@ struct Problem {
       : comm(caller) {
     whole = listed(n, RandomRows{n, widest});
     MatrixOptions options;
+    options.order = RowOrder::Sweep;
     options.colouring = method;
     options.free_colours = free_colours;
     A = DistributedMatrix<Exec>(exec, comm, rows, RandomRows{n, widest, 1, first}, options);
@@ -237,7 +238,10 @@ template <class Exec, class Scalar>
 void expect_fp8_equals_bf16() {
   Communicator const comm(MPI_COMM_WORLD);
   Exec const exec;
-  DistributedMatrix<Exec> const A(exec, comm, 100, Fp8Rows{100 * comm.rank(), 100 * comm.size()});
+  MatrixOptions how;
+  how.order = RowOrder::Sweep;
+  DistributedMatrix<Exec> const A(exec, comm, 100, Fp8Rows{100 * comm.rank(), 100 * comm.size()},
+                                  how);
   std::vector<std::vector<double>> results;
   for (auto const precision : {Precision::bf16, Precision::fp8_e4m3}) {
     auto const stored = A.stored_in(exec, precision);
@@ -294,6 +298,7 @@ void expect_errors_agreed() {
       throws_with<ValueError>(position + "the matrix has values that are not exact in fp8_e4m3",
                               [&] { (void)inexact.stored_in(Exec(), Precision::fp8_e4m3); }));
   MatrixOptions options;
+  options.order = RowOrder::Sweep;
   options.colour_order = {3, 1};
   EXPECT_TRUE(throws_with<ValueError>("permutation", [&] {
     DistributedMatrix<Exec> const B(Exec(), comm, 3, BadRows{0}, options);

@@ -35,10 +35,10 @@ struct Model {
   Communicator comm = test_ranks();
   DistributedMatrix<Exec> A;
 
-  Model(ModelProblem problem, ModelSize const& size) {
+  Model(ModelProblem problem, ModelSize const& size, MatrixOptions const& options = {}) {
     auto const first = even_partition(model_rows(problem, size), comm.size());
     auto const rank = static_cast<std::size_t>(comm.rank());
-    A = make_matrix(exec, comm, make_model(problem, size, first[rank], first[rank + 1]));
+    A = make_matrix(exec, comm, make_model(problem, size, first[rank], first[rank + 1]), options);
   }
   Wide random(std::uint64_t seed, std::int64_t room) const {
     auto const x = allocate<Wide>(exec, "strata::test::x", room);
@@ -65,7 +65,7 @@ double product(Exec const& exec, Communicator const& comm, Wide const& x, Wide c
 template <class Exec>
 void expect_galerkin(ModelProblem problem, ModelSize const& size) {
   SCOPED_TRACE(name_of(problem));
-  Model<Exec> const model(problem, size);
+  Model<Exec> model(problem, size);
   auto const& exec = model.exec;
   AmgOptions options;
   options.coarse_rows = 20;
@@ -73,6 +73,7 @@ void expect_galerkin(ModelProblem problem, ModelSize const& size) {
   auto const hierarchy = make_algebraic_hierarchy(exec, model.A, options);
   ASSERT_GE(hierarchy.levels.size(), 2u);
   auto const& fine = hierarchy.levels[0];
+  model.A = fine.A;  // in the order of P's rows
   auto const& coarse = hierarchy.levels[1].A;
   EXPECT_LE(10 * coarse.global_rows(), 9 * model.A.global_rows());
   if (model.A.comm().size() <=
@@ -107,13 +108,14 @@ void expect_galerkin(ModelProblem problem, ModelSize const& size) {
 
 template <class Exec>
 void expect_contraction(ModelProblem problem, ModelSize const& size, bool amg, Precision precision,
-                        double tolerance) {
-  SCOPED_TRACE(name_of(problem));
+                        double tolerance, Smoother smoother = Smoother::Automatic) {
+  SCOPED_TRACE(testing::Message() << name_of(problem) << ' ' << name_of(smoother));
   Model<Exec> const model(problem, size);
   auto const& exec = model.exec;
   AmgOptions options;
   options.coarse_rows = 20;
   options.block_size = unknowns_per_point(problem);
+  options.smoother = smoother;
   auto const hierarchy =
       amg ? make_algebraic_hierarchy(exec, model.A, options) : single_level(model.A);
   AlgebraicMultigrid<Exec, double> const cycle(exec, hierarchy, precision);
@@ -188,9 +190,33 @@ TYPED_TEST(AlgebraicMultigridTest, IsSymmetricAndContracts) {
         expect_contraction<TypeParam>(problem, size_of(problem), amg, Precision::fp64, 1e-12);
 }
 
+TYPED_TEST(AlgebraicMultigridTest, IsSymmetricAndContractsWithEverySmoother) {
+  for (auto const problem : {ModelProblem::Anisotropic, ModelProblem::Elasticity})
+    for (auto const smoother : {Smoother::GaussSeidel, Smoother::Chebyshev, Smoother::L1Jacobi})
+      expect_contraction<TypeParam>(problem, size_of(problem), true, Precision::fp64, 1e-12,
+                                    smoother);
+}
+
+TYPED_TEST(AlgebraicMultigridTest, TakesTheSmootherThatTheMatrixAllows) {
+  if (test_ranks().size() > 1) return;
+  AmgOptions options;
+  options.coarse_rows = 20;
+  auto const smoother = [&](ModelProblem problem) {
+    Model<TypeParam> const model(problem, {8, 8, 8});
+    return make_algebraic_hierarchy(model.exec, model.A, options).smoother;
+  };
+  EXPECT_EQ(smoother(ModelProblem::Poisson7), Smoother::Chebyshev);
+  EXPECT_EQ(smoother(ModelProblem::Convection), Smoother::GaussSeidel);
+  options.steps = 0;
+  EXPECT_TRUE(throws_with<ValueError>("AMG: 0 steps of a smoother",
+                                      [&] { (void)smoother(ModelProblem::Poisson7); }));
+}
+
 // NOLINTBEGIN(bugprone-use-after-move)
 TYPED_TEST(AlgebraicMultigridTest, WhatWasMovedFromIsRefused) {
-  Model<TypeParam> const model(ModelProblem::Poisson7, {4, 4, 4});
+  MatrixOptions how;
+  how.order = RowOrder::Sweep;
+  Model<TypeParam> const model(ModelProblem::Poisson7, {4, 4, 4}, how);
   auto const& exec = model.exec;
   auto const& A = model.A;
   auto const r = A.template allocate<double>(exec, "strata::test::r"),

@@ -32,33 +32,53 @@ HostRows random_rows(Communicator const& comm, double factor) {
   return rows;
 }
 
+// Of a right-hand side in the caller's order, by the matrix' twin that has sweeps.
 template <class Exec>
-std::vector<double> expected_sweeps(Exec const& exec, DistributedMatrix<Exec> const& A, int sweeps,
-                                    Sweep sweep, std::vector<double> const& r) {
-  auto const x = A.template allocate<double>(exec, "strata::test::x");
+std::vector<double> expected_sweeps(Exec const& exec, DistributedMatrix<Exec> const& given,
+                                    int sweeps, Sweep sweep, std::vector<double> const& r) {
+  auto const A = given.coloured(exec);
+  auto const x = A.template allocate<double>(exec, "strata::test::x"),
+             b = A.template allocate<double>(exec, "strata::test::b");
+  auto const natural = to_device<double>(exec, r);
+  A.gather(exec, natural, b);
   for (int k = 0; k < sweeps; ++k)
-    A.gauss_seidel(exec, to_device<double>(exec, r), x, sweep, k == 0 ? Guess::Zero : Guess::Given);
-  return to_host(exec, x);
+    A.gauss_seidel(exec, b, x, sweep, k == 0 ? Guess::Zero : Guess::Given);
+  A.scatter(exec, x, natural);
+  return to_host(exec, natural);
 }
 
 template <class Exec, class Scalar>
-void expect_sweeps(Precision precision, double factor, double bound) {
+void expect_sweeps(RowOrder order, Precision precision, double factor, double bound) {
   Exec const exec;
   auto const comm = test_ranks();
-  auto const A = make_matrix(exec, comm, random_rows(comm, factor));
+  MatrixOptions options;
+  options.order = order;
+  auto const A = make_matrix(exec, comm, random_rows(comm, factor), options);
+  EXPECT_EQ(A.order().is_natural, order == RowOrder::Natural && comm.size() == 1);
   auto const r = random_vector(A.rows(), 3);
   for (auto const sweep : {Sweep::Forward, Sweep::Backward, Sweep::Symmetric})
     for (int const sweeps : {1, 3}) {
       GaussSeidelSweeps<Exec, Scalar> const M(exec, A, precision, sweeps, sweep);
-      auto const z = A.template allocate<Scalar>(exec, "strata::test::z");
+      auto const z = A.template allocate<Scalar>(exec, "strata::test::z"),
+                 b = A.template allocate<Scalar>(exec, "strata::test::b");
+      auto const natural = to_device<Scalar>(exec, r);
+      A.gather(exec, natural, b);
       Kokkos::deep_copy(exec, z, Scalar(std::nan("")));  // needs no values
-      M.apply(exec, to_device<Scalar>(exec, r), z);
-      auto const actual = to_host(exec, z), expected = expected_sweeps(exec, A, sweeps, sweep, r);
+      M.apply(exec, b, z);
+      A.scatter(exec, z, natural);
+      auto const actual = to_host(exec, natural),
+                 expected = expected_sweeps(exec, A, sweeps, sweep, r);
       for (std::int64_t i = 0; i < A.rows(); ++i)
         ASSERT_NEAR(factor * actual[static_cast<std::size_t>(i)],
                     factor * expected[static_cast<std::size_t>(i)], bound);
       EXPECT_GT(M.bytes(), 0);
     }
+}
+
+template <class Exec, class Scalar>
+void expect_sweeps(Precision precision, double factor, double bound) {
+  for (auto const order : {RowOrder::Natural, RowOrder::Sweep})
+    expect_sweeps<Exec, Scalar>(order, precision, factor, bound);
 }
 
 template <class Exec>

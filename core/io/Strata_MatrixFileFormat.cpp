@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/io/Strata_MatrixFileFormat.hpp>
+
+#include <core/Strata_Errors.hpp>
+#include <core/io/Strata_ByteSource.hpp>
+
+#include <filesystem>
+#include <utility>
+
+namespace strata {
+
+namespace {
+
+// Formats that are common and not read, by their first bytes, and the way out of each.
+void refuse_others(std::string const& path, std::string_view first) {
+  constexpr std::string_view petsc("\0\x12\x7b\x50", 4);
+  constexpr std::pair<std::string_view, char const*> others[] = {
+      {"PK\x03\x04",
+       "an archive (.npz, .zip); write the one array in it with numpy.save as .npy, or a sparse "
+       "matrix with scipy.io.mmwrite as .mtx"},
+      {"BZh", "compressed by bzip2; bunzip2 it, or compress it by gzip"},
+      {"\xfd"
+       "7zX",
+       "compressed by xz; unxz it, or compress it by gzip"},
+      {"MATL", "a file of MATLAB (.mat); scipy.io.loadmat reads it, scipy.io.mmwrite writes .mtx"},
+      {"\x89HDF", "a file of HDF5 (.mat, .h5); h5py reads it, scipy.io.mmwrite writes .mtx"},
+      {petsc,
+       "a binary matrix of PETSc; MatView with the format ascii_matrixmarket writes it as .mtx"}};
+  for (auto const& [begin, what] : others)
+    STRATA_REQUIRE(IoError, !first.starts_with(begin), path, ": ", what);
+}
+
+// What the first bytes tell; text that is not Matrix Market can be anything.
+std::optional<MatrixFileFormat> shown(std::string const& path) {
+  char bytes[4] = {};
+  std::size_t const got = FileSource(path).read_at(0, bytes, sizeof bytes);
+  std::string_view const first(bytes, got);
+  if (first.starts_with('\x93')) return MatrixFileFormat::Npy;
+  refuse_others(path, first);
+  bool const is_market = is_gzip(bytes, got) || first.starts_with("%%");
+  if (is_market) return MatrixFileFormat::MatrixMarket;
+  std::error_code error;
+  if (std::filesystem::exists(path + ".json", error)) return MatrixFileFormat::Raw;
+  return {};
+}
+
+}  // namespace
+
+std::optional<MatrixFileFormat> promised_format(std::string_view path) {
+  if (path.ends_with(".mtx") || path.ends_with(".mtx.gz")) return MatrixFileFormat::MatrixMarket;
+  if (path.ends_with(".npy")) return MatrixFileFormat::Npy;
+  if (path.ends_with(".csv") || path.ends_with(".txt")) return MatrixFileFormat::Columns;
+  return {};
+}
+
+MatrixFileFormat matrix_file_format(std::string const& path) {
+  auto const by_name = promised_format(path), by_content = shown(path);
+  bool const agree =
+      !by_name || !by_content || *by_name == *by_content || *by_content == MatrixFileFormat::Raw;
+  STRATA_REQUIRE(IoError, agree, path, ": by its name ", name_of(*by_name), ", by its content ",
+                 name_of(*by_content), ": rename it");
+  STRATA_REQUIRE(IoError, by_content || by_name != MatrixFileFormat::Npy, path,
+                 ": by its name a .npy file of NumPy, but it does not begin as one");
+  return by_content ? *by_content : by_name.value_or(MatrixFileFormat::MatrixMarket);
+}
+
+}  // namespace strata

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_OOC_SCHEDULE_PRECISION_MAP_HPP
+#define STRATA_OOC_SCHEDULE_PRECISION_MAP_HPP
+
+#include <core/Strata_Precision.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace strata::ooc {
+
+/// Number of the tile (i, j), i >= j, in a lower triangle that is stored by columns of tiles.
+constexpr std::size_t tile_number(std::int64_t i, std::int64_t j, std::int64_t tiles) {
+  return static_cast<std::size_t>(j * tiles - j * (j - 1) / 2 + (i - j));
+}
+/// Tiles of a lower triangle of `tiles` tile rows.
+constexpr std::size_t tile_count(std::int64_t tiles) {
+  return static_cast<std::size_t>(tiles * (tiles + 1) / 2);
+}
+
+/// Bytes that the numbers of a tile take, rounded up to where its scale lies.
+constexpr std::size_t number_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
+  constexpr std::size_t alignment = 256;
+  auto const bytes = static_cast<std::size_t>(rows * cols) * traits(precision).bytes;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+/// Bytes of a stored tile: its numbers, then a block of its own for scale, squared norm and largest magnitude.
+constexpr std::size_t tile_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
+  return number_bytes(precision, rows, cols) + 256;
+}
+/// Bytes of a stored tile that carry something, which a copy takes.
+constexpr std::size_t tile_copy_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
+  return number_bytes(precision, rows, cols) + 3 * sizeof(double);
+}
+
+/// How precisions are chosen.
+struct PrecisionRule {
+  /// eps: the matrix is perturbed by at most eps ||A||_F. 0: every tile in the first precision.
+  double accuracy = 0;
+  /// From the highest to the lowest, of fp64, fp32 or fp16_split, fp16, fp8_e4m3; the first is
+  /// fp64. fp16_split is stored as fp32, and multiplied on matrix units.
+  std::vector<Precision> precisions = {Precision::fp64, Precision::fp32, Precision::fp16,
+                                       Precision::fp8_e4m3};
+  /// Bound the products that a tile is an operand of as well, not only the tile.
+  bool operand_rule = true;
+  /// In place of an accuracy and the precisions: layers, as `dense::LayerList` has them. Tile rows are halved, and the halves again,
+  /// until they are single rows; a tile below the diagonal has the layer of the depth at which its row and its column come
+  /// to be in different halves. Any of fp64, fp32, fp16_split, fp16 and fp8_e4m3.
+  std::vector<Precision> layers{};
+
+  /// Whether tiles may have other precisions than fp64.
+  bool may_mix() const { return accuracy > 0 || !layers.empty(); }
+  /// Throws   ValueError if accuracy is not in [0, 1), the precisions are not as said, a layer is of another precision, or
+  ///          there are layers and an accuracy.
+  void check() const;
+};
+
+/// Norms of the tiles of a symmetric matrix, by `tile_number`.
+struct TileNorms {
+  std::int64_t tiles = 0;       ///< tile rows
+  std::vector<double> squares;  ///< ||A_ij||_F^2
+  std::vector<double> traces;   ///< of the diagonal tiles
+  /// ||A||_F of the whole matrix.
+  double frobenius() const;
+};
+
+/// The storage precision of each tile of a lower triangle.
+class PrecisionMap {
+ public:
+  /// All tiles in one precision, but the diagonal ones in fp64.
+  explicit PrecisionMap(std::int64_t tiles = 0, Precision precision = Precision::fp64);
+
+  /// Tile rows.
+  std::int64_t tiles() const { return tiles_; }
+  /// Of tile (i, j), i >= j.
+  Precision at(std::int64_t i, std::int64_t j) const { return map_[tile_number(i, j, tiles_)]; }
+  /// Throws   ValueError for a diagonal tile in anything but fp64.
+  void set(std::int64_t i, std::int64_t j, Precision precision);
+  /// Whether there is a tile in `precision`.
+  bool holds(Precision precision) const;
+  /// Whether there is a tile in anything but fp64.
+  bool is_mixed() const;
+  /// Tiles in fp64, fp32 or fp16_split, fp16 and fp8_e4m3.
+  std::array<std::int64_t, 4> histogram() const;
+  /// A number that differs for different maps, the same on every machine.
+  std::uint32_t hash() const;
+
+  /// The triangle as lines of digits: 64 -> 'D', 32 -> 'S', 16 -> 'H', 8 -> 'Q'.
+  std::string to_text() const;
+  /// The triangle as a portable pixmap (PPM, binary), `scale` x `scale` pixels a tile.
+  ///
+  /// Throws   ValueError if scale < 1.
+  std::string to_ppm(int scale = 8) const;
+
+  /// The same precisions.
+  bool operator==(PrecisionMap const&) const = default;
+
+ private:
+  std::int64_t tiles_;
+  std::vector<Precision> map_;
+};
+
+/// Position of a precision in histograms and pictures: fp64 0, fp32 and fp16_split 1, fp16 2,
+/// fp8_e4m3 3.
+///
+/// Throws   ValueError for another precision.
+int precision_rank(Precision precision);
+
+/// The lowest precision of each tile that perturbs the matrix by no more than the rule allows, or the rule's layers.
+///
+/// Tile (i, k) may be rounded to unit roundoff u if Nt ||A_ik||_F <= (eps / u) ||A||_F, and, by the
+/// operand rule, if Nt b_ik max_m b_mk u <= eps ||A||_F over the other rows m > k, b_ik being an
+/// estimate of ||L_ik||_F: the lesser of ||A_ik||_F, which L_ik exceeds by fill-in only, and
+/// trace(A_ii)^(1/2), which it cannot exceed. Diagonal tiles stay in fp64.
+///
+/// Shape    norms of the matrix that is factored (equilibrated: `TileMatrix`).
+/// Throws   ShapeError if the norms are not of a triangle; what `PrecisionRule::check` throws.
+/// Source   Ren et al. (paper B), section IV-C; Higham and Mary, Acta Numerica 31 (2022),
+///          section 14; deviation: the operand rule, and the fixed diagonal. Layers: Carrica et al. (paper A), section
+///          III-C; deviation: leaves, the diagonal tiles, are in fp64.
+PrecisionMap precision_map(TileNorms const& norms, PrecisionRule const& rule);
+
+}  // namespace strata::ooc
+
+#endif

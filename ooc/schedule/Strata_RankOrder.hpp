@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_OOC_SCHEDULE_RANK_ORDER_HPP
+#define STRATA_OOC_SCHEDULE_RANK_ORDER_HPP
+
+#include <ooc/schedule/Strata_Messages.hpp>
+#include <ooc/schedule/Strata_RankGrid.hpp>
+#include <ooc/schedule/Strata_Schedule.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace strata::ooc {
+
+/// A stay of a tile on its device: its updates by the columns [first, last), in order.
+struct Visit {
+  std::int32_t row = 0, col = 0;     ///< of the tile
+  std::int32_t first = 0, last = 0;  ///< columns to its left
+  bool is_last = false;              ///< POTRF or TRSM follows, and the tile is final
+  /// The same updates of the same tile.
+  bool operator==(Visit const&) const = default;
+};
+
+/// Who does what when, and who sends what to whom, as far as numbers tell: visits and messages follow from them.
+///
+/// Without super-panels there are whole tasks (`cholesky_schedule`), by columns from left to right, on ranks that are a column
+/// (P x 1), rows of tiles dealt there and back, each tile sent by its owner to all that need it. Row i of L depends on rows before it alone, and a rank needs it
+/// whole when it comes to its tiles of column i, not before, and not after. So tiles travel row by row; a rank has room for
+/// some rows ahead, and gives the room of a row to others when its part of the column is done.
+///
+/// With super-panels of w columns of tiles the grid may be P x Q. Within a super-panel a tile has its updates by the columns of
+/// the super-panel to its left, and is final. Then each rank updates its tiles to the right of it once with the
+/// whole super-panel, those of the next one first, in a stream of their own, which goes on with the next
+/// super-panel while the other streams update the rest. So each tile has its updates in the order of the
+/// columns, as in whole tasks; a rank gets the super-panel's tiles in the rows and columns that it has tiles in, not all;
+/// and what it got it needs until it is done with the super-panel, no longer. A final tile goes from rank to
+/// rank along the row of the grid, from its owner on, and from the rank that has the diagonal tile of its row along that one's
+/// column: each rank passes it on to the next, so that no rank sends a tile more than twice.
+struct RankOrder {
+  std::int64_t tiles = 0;         ///< tile rows of the matrix
+  RankGrid grid;                  ///< of the ranks
+  int devices = 1;                ///< of each rank; a rank's rows of tiles go round them
+  int streams = 1;                ///< of each device
+  std::int64_t super_panel = 0;   ///< columns of tiles; 0: none, whole tasks
+  std::int64_t column_block = 1;  ///< of whole tasks, see `cholesky_schedule`
+  /// Columns of tiles before it are factored already: rows before it are not sent any more; of those below, their tiles
+  /// in such columns are, as of all.
+  std::int64_t first_column = 0;
+
+  /// Throws   ShapeError if tiles < 0 or the first column is not in [0, tiles]; ValueError for anything else out of range,
+  ///          or for a grid of several columns without super-panels.
+  void check() const;
+
+  /// The rank that has a tile.
+  int owner(std::int64_t i, std::int64_t j) const {
+    return owner_of(grid, super_panel, tiles, i, j);
+  }
+  /// The device of a rank that has this row of tiles.
+  int device_of(std::int64_t row) const {
+    return static_cast<int>(dealt_row(grid, super_panel, tiles, row).round % devices);
+  }
+  /// Position of a stream in `visits_of`, as `Schedule` has it.
+  std::size_t lane(int rank, int device, int stream) const {
+    return static_cast<std::size_t>((device * grid.ranks() + rank) * streams + stream);
+  }
+  /// Steps by whose end a rank gives up what it got for them: super-panels, or columns.
+  std::int64_t steps() const {
+    return super_panel > 0 ? (tiles + super_panel - 1) / super_panel : tiles;
+  }
+  /// The step that a rank gets a tile for, if it needs it.
+  std::int64_t step_of_tile(std::int64_t i, std::int64_t k) const {
+    return super_panel > 0 ? k / super_panel : i;
+  }
+  /// The step of a visit.
+  std::int64_t step_of(Visit const& visit) const {
+    return super_panel > 0 ? visit.first / super_panel : visit.col;
+  }
+  /// How many visits a rank makes in a step.
+  std::int64_t visits_in(int rank, std::int64_t step) const;
+  /// Whether a device needs tile (i, k), which its rank or another has made.
+  bool needs_on(int rank, int device, std::int64_t i, std::int64_t k) const;
+};
+
+/// What one stream does in one step of an order with super-panels.
+std::vector<Visit> visits_of(RankOrder const& order, int rank, int device, int stream,
+                             std::int64_t step);
+/// All that all streams do, by `RankOrder::lane`.
+std::vector<std::vector<Visit>> visits_of(RankOrder const& order);
+/// All that the streams of one rank do: stream s of device d is number d * streams + s.
+std::vector<std::vector<Visit>> visits_of(RankOrder const& order, int rank);
+
+/// From whom a rank gets tile (i, k); -1: it does not.
+int source_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k);
+/// What a rank gets for a step, in its order.
+std::vector<Message> receives_of(RankOrder const& order, int rank, std::int64_t step);
+/// To whom a rank sends tile (i, k) once it has it.
+void targets_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k,
+                std::vector<int>& targets);
+/// All that a rank sends and gets, in its order: plain data for the engine and a check.
+///
+/// Throws   ValueError if the rank is none of the grid.
+RankMessages messages_of(RankOrder const& order, int rank);
+
+/// Tiles of others that a rank has room for: with super-panels those that it gets of two of them, so that the next one's
+/// arrive while one is used; else the longest rows that it gets, as many as two blocks have columns, for the same.
+std::int64_t room_of(RankOrder const& order, int rank);
+/// Of the rank that has the most.
+std::int64_t room_of(RankOrder const& order);
+
+/// Play all ranks together, as `check_messages` does, each with the room of `room_of`: each tile has each of its
+/// updates once and in the order of the columns.
+RankCheck check_order(RankOrder const& order);
+
+}  // namespace strata::ooc
+
+#endif

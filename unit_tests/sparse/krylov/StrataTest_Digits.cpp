@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Spaces.hpp"
+#include "sparse/StrataTest_SparseSystem.hpp"
+#include <sparse/Strata_SparseSolver.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+// What a sparse solve says of the condition and of x's digits, and what it does where they are few.
+
+namespace {
+
+using namespace strata;
+using namespace strata::sparse;
+using namespace strata::test;
+
+constexpr SolverKind all_solvers[] = {SolverKind::ConjugateGradients, SolverKind::Gmres,
+                                      SolverKind::Fgmres};
+
+template <class Space>
+struct DigitsTest : testing::Test {};
+TYPED_TEST_SUITE(DigitsTest, Spaces, SpaceNames);
+
+/// A solve and the true error of its x, max |x - known| / max |x|.
+struct Solved {
+  SparseReport report;
+  double error = 0;
+};
+
+template <class Exec>
+Solved solved(HostRows const& rows, SparseOptions const& options) {
+  System<Exec> system(rows, test_ranks());
+  auto const& A = system.A;
+  Solved result;
+  result.report =
+      SparseSolver<Exec>(system.exec, A, options).solve_in_order(system.exec, system.b, system.x);
+  auto const natural_x =
+      to_device<double>(system.exec, std::vector<double>(static_cast<std::size_t>(A.rows())));
+  A.scatter(system.exec, system.x, natural_x);
+  auto const x = to_host(system.exec, natural_x), known = random_vector(A.global_rows(), 1);
+  double error = 0, size = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    auto const row = static_cast<std::size_t>(A.first_row()) + i;
+    error = std::max(error, std::abs(x[i] - known[row]));
+    size = std::max(size, std::abs(x[i]));
+  }
+  result.error = A.comm().max(error) / A.comm().max(size);
+  return result;
+}
+
+HostRows held_chain(Communicator const& comm, std::int64_t n) {
+  return tridiagonal(comm, n, [](std::int64_t) { return 2.0; });
+}
+
+// ||A||_oo ||A^-1||_oo of tridiag(-1, 2, -1) is 4 times (n + 1)^2 / 8.
+TYPED_TEST(DigitsTest, TheConditionIsABoundFromBelowAndNoEmptyOne) {
+  Communicator const comm = test_ranks();
+  for (std::int64_t const n : {40, 301})
+    for (auto const solver : all_solvers)
+      for (auto const precision : {Precision::fp64, Precision::fp32}) {
+        SCOPED_TRACE(testing::Message()
+                     << n << ' ' << name_of(solver) << ' ' << traits(precision).name);
+        SparseOptions options;
+        options.solver = solver;
+        options.precision = precision;
+        options.amg.coarse_rows = 10;
+        auto const [report, error] = solved<TypeParam>(held_chain(comm, n), options);
+        double const m = static_cast<double>(n) + 1, truth = m * m / 2;
+        EXPECT_TRUE(report.solved());
+        EXPECT_LE(report.condition_at_least, 1.001 * truth);
+        EXPECT_GE(report.condition_at_least, truth / 30);
+      }
+}
+
+TYPED_TEST(DigitsTest, TheErrorIsNearTheTruth) {
+  Communicator const comm = test_ranks();
+  for (auto const solver : all_solvers)
+    for (auto const problem :
+         {ModelProblem::Poisson7, ModelProblem::Anisotropic, ModelProblem::Elasticity})
+      for (auto const kind : {PreconditionerKind::Jacobi, PreconditionerKind::Amg}) {
+        SCOPED_TRACE(testing::Message()
+                     << name_of(solver) << ' ' << name_of(problem) << ' ' << name_of(kind));
+        if (comm.size() > 1 && kind == PreconditionerKind::Jacobi) continue;
+        SparseOptions options;
+        options.solver = solver;
+        options.preconditioner = kind;
+        options.amg.coarse_rows = 20;
+        auto const [report, error] = solved<TypeParam>(model(comm, problem, {8, 7, 6}), options);
+        ASSERT_EQ(report.status, KrylovStatus::Converged);
+        EXPECT_GE(report.forward_error, error / 30);
+        EXPECT_LE(report.forward_error, error * 300);
+        EXPECT_LE(report.digits(), static_cast<int>(2.5 - std::log10(error)));
+        EXPECT_GE(report.digits(), 5);
+        EXPECT_TRUE(report.remarks_on_solution().empty());
+      }
+}
+
+// A residual of 1e-10 leaves an error of 1e-5 and more here; what the residual still gains costs little.
+TYPED_TEST(DigitsTest, GoesOnWhereFewDigitsWouldBeRight) {
+  Communicator const comm = test_ranks();
+  if (comm.size() > 1) return;
+  SparseOptions options;
+  options.preconditioner = PreconditionerKind::Jacobi;
+  options.max_iterations = 100000;
+  for (auto const solver : {SolverKind::ConjugateGradients, SolverKind::Gmres}) {
+    SCOPED_TRACE(name_of(solver));
+    options.solver = solver;
+    options.restart = 120;
+    auto const [report, error] = solved<TypeParam>(biharmonic(comm, 100), options);
+    EXPECT_EQ(report.status, KrylovStatus::Converged);
+    EXPECT_LE(report.relative_residual, 1e-11);
+    if (solver == SolverKind::ConjugateGradients) {
+      EXPECT_LE(error, 1e-8);
+    }
+  }
+  // well conditioned: the tolerance is met and no more is done
+  System<TypeParam> system(model(comm, ModelProblem::Poisson7, {8, 8, 8}), comm);
+  auto const plain = SparseSolver<TypeParam>(system.exec, system.A)
+                         .solve_in_order(system.exec, system.b, system.x);
+  EXPECT_GT(plain.relative_residual, 1e-13);
+}
+
+TYPED_TEST(DigitsTest, NothingIsSaidWhereNothingIsKnown) {
+  Communicator const comm = test_ranks();
+  System<TypeParam> system(model(comm, ModelProblem::Poisson7, {5, 5, 5}), comm);
+  SparseSolver<TypeParam> solver(system.exec, system.A);
+  (void)solver.solve_in_order(system.exec, system.b, system.x);
+  auto const again = solver.solve_in_order(system.exec, system.b, system.x);
+  EXPECT_EQ(again.iterations, 0);
+  EXPECT_EQ(again.digits(), -1);
+  EXPECT_TRUE(again.remarks_on_solution().empty());
+}
+
+}  // namespace
