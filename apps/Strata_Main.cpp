@@ -6,14 +6,18 @@
 #include <apps/mle/Strata_Mle.hpp>
 #include <apps/plot/Strata_Plot.hpp>
 #include <apps/shared/Strata_ConfigFile.hpp>
+#include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Files.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
+#include <apps/shared/Strata_RunFacts.hpp>
+#include <apps/shared/Strata_SameOnRanks.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/shared/Strata_Unexpected.hpp>
 #include <apps/solve/Strata_Solve.hpp>
 #include <core/Strata_Config.hpp>
+#include <core/blas/Strata_BlasBuffers.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -36,7 +40,7 @@ using apps::Exit;
 
 constexpr char const* footer =
     "Exit codes: 0 solved, 1 failed, 2 usage or bad input, 3 not positive definite, 4 not "
-    "converged.\n"
+    "converged, 5 ended by a signal.\n"
     "Kokkos' own arguments (--kokkos-...) may stand anywhere; `strata --kokkos-help info` lists "
     "them.";
 
@@ -148,6 +152,7 @@ void parse(CLI::App& app, std::vector<std::string> words) {
 }
 
 int fail(Exit exit, std::string_view message) {
+  if (apps::has_ended()) exit = Exit::Ended;
   std::cerr << apps::error_line(apps::one_line(message));
   return static_cast<int>(exit);
 }
@@ -160,6 +165,7 @@ void finish_output() {
 Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<char*>& kokkos) {
   int count = static_cast<int>(kokkos.size()) - 1;
   Kokkos::ScopeGuard const guard(count, kokkos.data());
+  if (!app.got_subcommand("info")) apps::as_usage([] { strata::reserve_blas_buffers(1); });
   Exit const exit = app.got_subcommand("info")     ? apps::info(arguments.info_as_json)
                     : app.got_subcommand("mle")    ? apps::mle(arguments.mle)
                     : app.got_subcommand("hpgmxp") ? apps::hpgmxp(arguments.hpgmxp)
@@ -173,7 +179,7 @@ template <class Run>
 Exit saved(CLI::App const& app, Run const& run) {
   apps::check_save_config(app);
   Exit const exit = run();
-  if (exit != Exit::Usage && exit != Exit::Failed) apps::save_config(app);
+  if (exit != Exit::Usage && exit != Exit::Failed && exit != Exit::Ended) apps::save_config(app);
   return exit;
 }
 
@@ -193,14 +199,23 @@ Exit run(CLI::App& app, Arguments& arguments, std::vector<char*>& kokkos) {
   if (app.got_subcommand("plot")) return saved(app, [&] { return draw(arguments); });
   if (app.got_subcommand("completion")) return saved(app, [&] { return complete(app, arguments); });
   apps::look_at_file(arguments.solve);
-  bool const alone = app.got_subcommand("info") ||
-                     (app.got_subcommand("solve") && !apps::is_sparse(arguments.solve) &&
-                      !arguments.solve.out_of_core);
+  bool const in_memory = app.got_subcommand("solve") && !apps::is_sparse(arguments.solve) &&
+                         !arguments.solve.out_of_core;
   auto const command = [&] { return run_command(app, arguments, kokkos); };
-  if (alone) return saved(app, command);
+  // Others of several may be in tiles, or sparse, by mistake.
+  if (app.got_subcommand("info") || (in_memory && !apps::is_one_of_several()))
+    return saved(app, command);
   apps::MpiSession const mpi;
   try {
-    return apps::all_ranks().rank() == 0 ? saved(app, command) : command();
+    auto const comm = apps::all_ranks();
+    Exit const same = apps::on_ranks(comm, [&] {
+      apps::require_same_on_ranks(comm, app);
+      return Exit::Solved;
+    });
+    if (same != Exit::Solved) return same;
+    std::optional<apps::EndSignals> signals;
+    if (!in_memory) signals.emplace();
+    return comm.rank() == 0 || in_memory ? saved(app, command) : command();
   } catch (std::exception const& error) {
     if (mpi.ranks() > 1) apps::end_all_ranks(error.what());  // which wait for this one
     throw;
@@ -210,6 +225,7 @@ Exit run(CLI::App& app, Arguments& arguments, std::vector<char*>& kokkos) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  apps::begin_run(argc, argv);
   // Kokkos takes its arguments, CLI11 the others; no device is touched before those are right.
   std::vector<char*> words(argv, argv + argc), kokkos(words.begin(), words.begin() + 1);
   auto const own_end = std::stable_partition(words.begin() + 1, words.end(), [](char const* word) {

@@ -6,6 +6,7 @@
 #include <core/Strata_Errors.hpp>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <numeric>
 #include <string>
@@ -13,6 +14,18 @@
 namespace strata {
 
 #ifdef STRATA_ENABLE_MPI
+
+// MPICH's text has a line for each option that it was configured with.
+std::string mpi_library() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0, version = 0, subversion = 0;
+  MPI_Get_library_version(text.data(), &length);
+  MPI_Get_version(&version, &subversion);
+  std::string name(text.data());
+  name.resize(std::min(name.find_first_of(",\n"), name.size()));
+  std::ranges::replace(name, '\t', ' ');
+  return detail::message(name, ", MPI ", version, '.', subversion);
+}
 
 namespace detail {
 void check_mpi(int status, char const* call) {
@@ -299,6 +312,7 @@ void Communicator::agree_void(std::function<void()> const& local) const {
 
 #else
 
+std::string mpi_library() { return "none"; }
 struct Communicator::Handle {};
 void Communicator::sum(std::span<double>) const {}
 double Communicator::max(double value) const { return value; }

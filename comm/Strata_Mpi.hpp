@@ -5,6 +5,15 @@
 
 #include <core/Strata_Config.hpp>
 
+#include <string>
+
+namespace strata {
+
+/// The MPI that is linked in, library and version as it says itself; "none" of a build without one. Before MPI_Init too.
+std::string mpi_library();
+
+}  // namespace strata
+
 #ifdef STRATA_ENABLE_MPI
 namespace strata::detail {
 

@@ -15,6 +15,7 @@
 #include <core/Strata_Precision.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/blas/Strata_BatchedBlas.hpp>
+#include <core/blas/Strata_BlasBuffers.hpp>
 #include <core/blas/Strata_BlasThreads.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>

@@ -165,6 +165,7 @@ void CovarianceFactor<Exec>::refactor_tiles(Exec const& exec, MaternCovariance c
   first_fill_seconds_ = matrix.report().pin_seconds + matrix.report().generate_seconds;
   ooc::CholeskyOptions choices;
   choices.on_task = options_.on_task;
+  choices.on_silence = options_.on_silence;
   choices.transport = options_.transport;
   factor_.emplace(ooc::cholesky(team_, std::move(matrix), choices));
   describe();

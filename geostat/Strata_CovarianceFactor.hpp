@@ -63,6 +63,7 @@ struct CovarianceFactorOptions {
   /// Hears what part of the matrix is filled, 0 to 1, at last 1: `ooc::TileMatrixOptions::on_progress`; of a whole one 1.
   std::function<void(double)> on_fill = {};
   std::function<void(ooc::Task const&)> on_task = {};  ///< as of `ooc::CholeskyOptions`, in tiles
+  std::function<void(int, double)> on_silence = {};    ///< as of `ooc::CholeskyOptions`
   /// The ranks that hold the matrix together, as in `TileMatrixOptions`: all make the same calls with the factor, and
   /// with what is given it, with the same numbers, and have the same results; max_bytes is of each. Empty: one.
   std::shared_ptr<Communicator const> comm;

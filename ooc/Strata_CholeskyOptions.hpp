@@ -79,6 +79,9 @@ struct CholeskyOptions {
   /// Called by a stream's thread before each task, with super-panels before its last part; what it throws ends the
   /// factorisation.
   std::function<void(Task const&)> on_task;
+  /// Called where a stream of this rank has waited for a minute, and each minute from then on, without a message: the rank whose
+  /// tile it waits for, and the seconds. What it throws ends the factorisation.
+  std::function<void(int rank, double seconds)> on_silence;
 };
 
 /// What one device moved.

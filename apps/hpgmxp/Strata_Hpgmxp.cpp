@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 
+#include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_Terminal.hpp>
 #include <core/io/Strata_TextFile.hpp>
 #include <core/io/Strata_Trace.hpp>
 
 #include <Kokkos_Core.hpp>
 
+#include <iostream>
 #include <string>
 
 namespace strata::apps {
@@ -44,14 +47,26 @@ Exit hpgmxp(HpgmxpRequest const& request) {
     options.on_validation_residual = falls_to(options.tolerance, progress);
     options.matrix.on_progress = progress.listener();
     if (progress.listener()) options.on_time_left = [&](double seconds) { progress.left(seconds); };
+    options.ends = [] {
+      if (is_end_asked()) set_ended();
+      return is_end_asked();
+    };
     Kokkos::DefaultExecutionSpace const exec;
-    outcome.result = sparse::run_hpgmxp(exec, comm, options);
-    if (request.free) outcome.free = sparse::solve_free(exec, comm, options);
+    // What is left to refuse is the user's: an order of colours, a format with a beta, memory.
+    outcome.result = as_usage_of_ranks([&] { return sparse::run_hpgmxp(exec, comm, options); });
+    if (request.free && !outcome.result.is_cut)
+      outcome.free = sparse::solve_free(exec, comm, options);
+    outcome.run = run_facts(comm);
     publish(comm, progress, request.json, [&] {
       if (!request.report.empty()) write_text_file(request.report, public_report(outcome));
       if (!request.trace.empty()) write_trace(request.trace, outcome.result.trace);
       return report(outcome);
     });
+    if (outcome.result.is_cut) {
+      if (reports)
+        std::cerr << error_line("ended by a signal; the report has what was done by then");
+      return Exit::Ended;
+    }
     return outcome.result.passed() || !reports ? Exit::Solved : Exit::NotConverged;
   });
 }

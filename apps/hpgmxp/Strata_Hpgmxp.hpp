@@ -4,6 +4,7 @@
 #define STRATA_APPS_HPGMXP_HPP
 
 #include <apps/shared/Strata_Exit.hpp>
+#include <apps/shared/Strata_RunFacts.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
 
@@ -23,7 +24,7 @@ class Report;
 /// What the user asked `strata hpgmxp` for.
 struct HpgmxpRequest {
   sparse::HpgmxpOptions benchmark;
-  std::vector<std::int64_t> sizes;  ///< nx ny nz [seconds], as words without a name
+  std::vector<double> sizes;  ///< nx ny nz [seconds], as words without a name
   std::optional<std::int64_t> nx, ny, nz;
   std::optional<double> seconds;
   std::string input;  ///< path of an hpgmp.dat
@@ -48,6 +49,7 @@ Exit hpgmxp(HpgmxpRequest const& request);
 
 /// What was asked for and what came out.
 struct HpgmxpOutcome {
+  RunFacts run;  ///< for the public codes' report
   sparse::HpgmxpOptions options;
   sparse::HpgmxpResult result;
   std::int64_t estimated_bytes = 0;  ///< of each rank
@@ -66,6 +68,8 @@ std::vector<std::string> departures(HpgmxpOutcome const& outcome);
 
 inline constexpr char const* orthogonalisation =
     "CGS2, the norm summed after it: k, k and 1 values over the ranks";
+/// Of which solve and rank the times of motifs are, as both reports say it.
+std::string breakdown_in_words(sparse::Breakdown const& breakdown);
 std::string columns_in_words(sparse::ColumnForms const& columns);
 
 /// As schema/hpgmxp.schema.json describes it.

@@ -4,7 +4,10 @@
 #include <apps/shared/Strata_Options.hpp>
 
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -51,7 +54,7 @@ void add_run_options(CLI::App& command, HpgmxpRequest& request) {
   group
       .with_default("--validation-ranks", benchmark.validation_ranks,
                     "most ranks of a standard validation")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()).description(""));
   group.with_default("--restart", benchmark.restart, "basis vectors of a cycle");
   group.with_default("--tolerance", benchmark.tolerance, "of the validation's relative residual");
   group.flag("--free", request.free,
@@ -90,6 +93,13 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
               "between devices: MPI with their memory, MPI through host memory, NCCL or RCCL");
 }
 
+// A size that stands beside the seconds, which may be any number.
+std::int64_t points(double size) {
+  require(std::abs(size) < 0x1p53 && size == std::trunc(size), "sizes: ", size,
+          " is no number of points");
+  return static_cast<std::int64_t>(size);
+}
+
 // Two lines of comment, the dimensions, the seconds.
 void read_input(std::string const& path, HpgmxpOptions& options) {
   std::ifstream file(path);
@@ -112,8 +122,9 @@ sparse::HpgmxpOptions resolved(HpgmxpRequest const& request) {
   HpgmxpOptions options = request.benchmark;
   if (!request.input.empty()) read_input(request.input, options);
   if (!request.sizes.empty()) {
-    options.nx = request.sizes[0], options.ny = request.sizes[1], options.nz = request.sizes[2];
-    if (request.sizes.size() > 3) options.seconds = static_cast<double>(request.sizes[3]);
+    options.nx = points(request.sizes[0]), options.ny = points(request.sizes[1]),
+    options.nz = points(request.sizes[2]);
+    if (request.sizes.size() > 3) options.seconds = request.sizes[3];
   }
   if (request.nx) options.nx = options.ny = options.nz = *request.nx;
   if (request.ny) options.ny = options.nz = *request.ny;

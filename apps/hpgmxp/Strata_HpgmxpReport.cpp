@@ -45,6 +45,7 @@ void add_problem(Report& report, HpgmxpOutcome const& outcome) {
   report.only_json("schema", "strata.hpgmxp/1");
   report.only_json("run_type", name_of(outcome.options.run));
   report.only_json("valid", outcome.result.passed());
+  report.only_json("ended", outcome.result.is_cut);
   report.only_json("restart", outcome.options.restart);
   report.section("HPG-MxP");
   report.tell("problem/local", "local grid", {box.nx, box.ny, box.nz},
@@ -64,7 +65,7 @@ void add_problem(Report& report, HpgmxpOutcome const& outcome) {
 }
 
 void add_set_up(Report& report, HpgmxpOutcome const& outcome) {
-  auto const& [options, result, estimate, memory, free] = outcome;
+  auto const& [run, options, result, estimate, memory, free] = outcome;
   report.add("estimated_bytes", "memory of a rank", estimate, unit::bytes, "at most");
   report.add("matrix_bytes", "  matrices", result.matrix_bytes, unit::bytes);
   report.add("held_bytes", "  held", result.held_bytes, unit::bytes, "of " + in_bytes(memory));
@@ -105,32 +106,48 @@ void add_validation(Report& report, sparse::HpgmxpValidation const& validation) 
   report.add("penalty", "penalty factor", validation.penalty(), "%.4f");
 }
 
+// In one more solve than those that are rated.
 void add_motifs(Report& report, HpgmxpResult const& result, HpgmxpPhase const& phase) {
+  if (!phase.breakdown) return report.only_json("motifs", nullptr);
+  auto const& [times, rank, most_waiting, mean_waiting, solve_seconds, iterations] =
+      *phase.breakdown;
+  double const cycles = static_cast<double>(iterations) / phase.cycle_iterations;
   auto const ornl = cycle_flops(result.levels, phase.cycle_iterations, FlopCount::Ornl);
   auto const reference = cycle_flops(result.levels, phase.cycle_iterations, FlopCount::Reference);
   auto const bytes = cycle_bytes(result.levels, phase.cycle_iterations, phase.storage);
   double const copy = result.copy_bytes_per_second * result.ranks;
-  report.only_screen("motif", "  share    GFLOP/s     GB/s   of copy rate");
+  report.tell("motifs/seconds", "motifs", solve_seconds, breakdown_in_words(*phase.breakdown));
+  report.only_json("motifs/iterations", iterations);
+  report.only_json("motifs/rank", rank);
+  report.only_json("motifs/parts", Value::array());
+  report.only_screen("",
+                     text("  %-24s %s", "", "  share  waiting    GFLOP/s     GB/s   of copy rate"));
+  bool is_above = false;
   for (auto const& [motif, name] : named_motifs) {
-    double const seconds = phase.motif_seconds[motif],
-                 share = seconds / phase.motif_seconds.total();
+    double const seconds = times.seconds[motif], share = seconds / times.seconds.total();
     auto const rate = [&](double work) {
-      return seconds > 0 ? Value(work / seconds / 1e9) : Value(nullptr);
+      return seconds > 0 ? Value(cycles * work / seconds / 1e9) : Value(nullptr);
     };
-    double const gflops = ornl[motif] / seconds / 1e9, gb = bytes[motif] / seconds / 1e9;
-    double const of_copy = bytes[motif] / seconds / copy;
-    report.tell("motifs_of_one_cycle/-", name,
+    double const gflops = cycles * ornl[motif] / seconds / 1e9,
+                 gb = cycles * bytes[motif] / seconds / 1e9, of_copy = 1e9 * gb / copy;
+    is_above = is_above || of_copy > 1;
+    report.tell("motifs/parts/-", name,
                 {{"name", name},
                  {"seconds", seconds},
+                 {"waiting_seconds", times.waiting[motif]},
+                 {"waiting_seconds_most", most_waiting[motif]},
+                 {"waiting_seconds_mean", mean_waiting[motif]},
                  {"share", share},
                  {"gflops", rate(ornl[motif])},
                  {"gflops_reference", rate(reference[motif])},
                  {"gb_per_s", rate(bytes[motif])},
                  {"fraction_of_copy", seconds > 0 ? Value(of_copy) : Value(nullptr)}},
-                !(seconds > 0)
-                    ? ""
-                    : text("%5.1f %%  %9.4g %8.4g   %.2f", 100 * share, gflops, gb, of_copy));
+                !(seconds > 0) ? ""
+                               : text("%5.1f %%  %5.1f %%  %9.4g %8.4g   %.2f", 100 * share,
+                                      100 * times.waiting[motif] / seconds, gflops, gb, of_copy));
   }
+  if (is_above)
+    report.only_screen("above the copy rate", "what stays in caches, as vectors of coarse levels");
 }
 
 void add_phase(Report& report, std::string const& key, char const* title,
@@ -187,7 +204,7 @@ void add_free(Report& report, HpgmxpOutcome const& outcome) {
 // The rules leave free: the order of rows and colours, formats of values, columns and vectors in the inner solver, and
 // how messages travel and what runs beside them. Orthogonalisation is not an option here.
 std::vector<std::string> departures(HpgmxpOutcome const& outcome) {
-  auto const& [options, result, estimate, memory, free] = outcome;
+  auto const& [run, options, result, estimate, memory, free] = outcome;
   std::vector<std::string> rules;
   auto const unless = [&](bool kept, std::string const& rule) {
     if (!kept) rules.push_back(rule);
@@ -195,6 +212,7 @@ std::vector<std::string> departures(HpgmxpOutcome const& outcome) {
   unless(options.restart == 30 || options.restart == 40, "the restart is neither 30 nor 40");
   unless(options.tolerance == 1e-9, "the tolerance of the validation is not 1e-9");
   unless(options.run == sparse::RunType::Benchmark, "not all phases are run");
+  unless(!result.is_cut, "a signal ended the run before all that was asked for had run");
   unless(options.beta == 0, text("beta is %g: the benchmark's matrix has 0", options.beta));
   if (result.validation && options.validation == sparse::ValidationType::Standard)
     unless(has_the_ranks_of_a_rule(*result.validation, result.ranks, options.restart),
@@ -217,6 +235,11 @@ std::vector<std::string> departures(HpgmxpOutcome const& outcome) {
                   static_cast<long long>((*phase)->solves),
                   static_cast<long long>((*phase)->solve_iterations)));
   return rules;
+}
+
+std::string breakdown_in_words(sparse::Breakdown const& breakdown) {
+  return text("of one more solve, %lld iterations in %.3g s, on rank %d, which computes longest",
+              static_cast<long long>(breakdown.iterations), breakdown.seconds, breakdown.rank);
 }
 
 std::string columns_in_words(sparse::ColumnForms const& columns) {
@@ -246,6 +269,8 @@ Report report(HpgmxpOutcome const& outcome) {
     report.add("speedup", "mixed over fp64", *speedup, "%.3f x");
   if (validation) report.only_screen("validation", validation->passed() ? "PASSED" : "FAILED");
   if (!result.passed()) report.only_screen("result", "INVALID");
+  if (result.is_cut)
+    report.only_screen("ENDED", "by a signal, before all that was asked for had run");
   add_configuration(report);
   return report;
 }

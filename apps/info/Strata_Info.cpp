@@ -4,6 +4,7 @@
 
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <comm/Strata_Mpi.hpp>
 #include <core/info/Strata_Version.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -41,6 +42,7 @@ void add_versions(Report& report, Configuration const& built) {
   report.only_json("build_type", built.build_type);
   report.add("kokkos", "Kokkos", built.kokkos);
   report.add("kokkos_kernels", "Kokkos Kernels", built.kokkos_kernels);
+  report.add("mpi", "MPI", mpi_library());
   report.only_json("libraries", Report::Value::object());
   for (auto const& library : built.libraries)
     report.add("libraries/" + library.name, library.name, library.version);

@@ -3,10 +3,12 @@
 #include <apps/mle/Strata_Mle.hpp>
 
 #include <apps/mle/Strata_MleData.hpp>
+#include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_RunFacts.hpp>
 #include <comm/Strata_Together.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Csv.hpp>
@@ -18,7 +20,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -38,6 +39,11 @@ bool reports(MleOptions const& options) { return !options.comm || options.comm->
 
 // Before anything is allocated.
 void require_memory(MleOptions const& options, MleResult& result, double bytes) {
+  auto const& tiles = options.tiles;
+  require_device_memory(
+      tiles, result.n,
+      tiles.tile > 0 ? tiles.tile
+                     : ooc::TileMatrix<Exec>::automatic_tile_size(result.n, tiles.device_memory));
   require_memory(
       memory_limit(options.max_memory), bytes,
       words("a covariance matrix of order ", result.n, " and its factor",
@@ -45,37 +51,16 @@ void require_memory(MleOptions const& options, MleResult& result, double bytes) 
   result.bytes_needed = static_cast<std::size_t>(bytes);
 }
 
-// The factors made with `how` tell how far they are, in two phases, until what is returned is set to false: a factor
-// that is kept keeps these functions.
-std::shared_ptr<std::atomic<bool>> watch_factors(geostat::CovarianceFactorOptions& how,
-                                                 std::int64_t n, std::string const& of,
-                                                 Progress& progress) {
-  auto watched = std::make_shared<std::atomic<bool>>(true);
-  std::int64_t const tile = how.tile_size > 0 ? how.tile_size
-                                              : ooc::TileMatrix<Exec>::automatic_tile_size(
-                                                    n, how.devices.front().budget_bytes);
-  progress.phase("filling tiles" + of);
-  how.on_fill = [=, &progress](double part) {
-    if (!*watched) return;
-    part < 1 ? progress.done(part) : progress.phase("factoring" + of);
-  };
-  how.on_task = [watched,
-                 count = count_tasks((n + tile - 1) / tile, how.comm ? how.comm->size() : 1,
-                                     progress)](ooc::Task const& task) {
-    if (*watched) count(task);
-  };
-  return watched;
-}
-
+// Nothing where a signal ended the search: the result has the best that was found.
 std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observations const& data,
                              geostat::CovarianceFactorOptions const& factor, Progress& progress,
                              MleResult& result) {
-  geostat::FitOptions fit = together(
-      factor.comm.get(), [&] { return fit_options(options, data.locations, data.values); });
+  Search now{together(factor.comm.get(),
+                      [&] { return fit_options(options, data.locations, data.values); })};
+  geostat::FitOptions& fit = now.options;
   fit.factor = factor;
   auto const first = watch_factors(fit.factor, result.n, ", evaluation 1", progress);
   Stopwatch watch;
-  double seconds = 0;
   fit.on_step = [&, first](geostat::FitStep const& step) {
     *first = false;
     result.log_likelihoods.push_back(step.likelihood.info == 0 ? step.likelihood.log_likelihood
@@ -85,18 +70,26 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
     progress.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
                         static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
                         theta.sigma2, theta.range, theta.nu, theta.nugget));
-    seconds += watch.lap();
+    now.seconds += watch.lap();
+    now.see(step);
     auto const done = static_cast<double>(step.evaluation);
-    progress.left(seconds / done * (static_cast<double>(options.max_evaluations) - done), true);
+    progress.left(now.seconds / done * (static_cast<double>(options.max_evaluations) - done), true);
+    end_if_asked("");
   };
-  auto fitted = geostat::fit(exec, data.locations, data.values, fit);
-  result.fit = static_cast<geostat::Fit const&>(fitted);
   result.has_default_lower = !options.lower;
   result.has_default_upper = !options.upper;
   result.asked = fit;
-  result.theta = fitted.theta;
-  result.likelihood = fitted.likelihood;
-  return std::move(fitted.factor);
+  try {
+    auto fitted = geostat::fit(exec, data.locations, data.values, fit);
+    result.fit = static_cast<geostat::Fit const&>(fitted);
+    result.theta = fitted.theta;
+    result.likelihood = fitted.likelihood;
+    return std::move(fitted.factor);
+  } catch (Error const& error) {
+    if (!now.best || !is_end_of_all(factor.comm.get(), error)) throw;
+    now.end(error.what(), result);
+    return std::nullopt;
+  }
 }
 
 void predict(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
@@ -353,6 +346,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
         ooc::TileMatrix<Exec>::automatic_tile_size(result.n, options.tiles.device_memory);
   auto factor = options.fits() ? search(exec, options, data, how, progress, result)
                                : evaluate(exec, data, how, progress, result);
+  if (!factor) return;
   result.map = factor->map().to_text();
   if (result.fit) judge(exec, options, data, *factor, progress, result);
   if (options.kl && result.fit && result.fit->evaluations_in_fp64 > 0) {

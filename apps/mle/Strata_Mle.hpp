@@ -13,8 +13,10 @@
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_ProfileInterval.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +28,7 @@ class App;
 
 namespace strata::apps {
 
+class Progress;
 class Report;
 
 /// Whether a fit is followed by the standard errors of its parameters.
@@ -159,6 +162,7 @@ struct MleResult {
   std::size_t bytes_needed = 0;      ///< of the host
   std::size_t bytes_on_devices = 0;  ///< where these hold the matrix
   double read_seconds = 0, total_seconds = 0;
+  bool is_ended = false;  ///< a signal ended the fit: what is there is the best until then
 
   /// False where tiles in low precision leave nothing to say of it.
   bool log_det_known() const;
@@ -178,6 +182,28 @@ void explain(MleResult const& result);
 
 /// As schema/mle.schema.json describes it.
 Report report(MleResult const& result);
+
+/// Let the factors that are made with `how` tell how far they are, in two phases, and end the run where a signal asks for it,
+/// until what is returned is set to false: a factor that is kept keeps these functions.
+std::shared_ptr<std::atomic<bool>> watch_factors(geostat::CovarianceFactorOptions& how,
+                                                 std::int64_t n, std::string const& of,
+                                                 Progress& progress);
+
+/// A fit as far as it came, for one that a signal ends.
+struct Search {
+  geostat::FitOptions options;
+  std::optional<geostat::FitStep> best;  ///< none: no evaluation had a likelihood
+  std::int64_t evaluations = 0, not_positive_definite = 0;
+  double seconds = 0;
+
+  /// Take an evaluation in.
+  void see(geostat::FitStep const& step);
+  /// Give the best to the result of a search that `why` ended.
+  void end(std::string const& why, MleResult& result) const;
+};
+
+/// Whether an error that all ranks have came of a signal that any of them got. Collective; nullptr: one rank.
+bool is_end_of_all(Communicator const* comm, std::exception const& error);
 
 }  // namespace strata::apps
 

@@ -116,6 +116,7 @@ void explain(MleResult const& result) {
     std::cerr << error_line(words("not positive definite at ", numbers(result.theta),
                                   ": the leading minor of order ", result.likelihood->info,
                                   " is not positive"));
+  if (result.exit() == Exit::Ended) std::cerr << error_line(result.fit->reason);
   if (result.exit() != Exit::NotConverged) return;
   std::string why;
   if (result.fit && !result.fit->converged)
@@ -143,6 +144,7 @@ std::int64_t MleResult::free_parameters() const {
 }
 
 Exit MleResult::exit() const {
+  if (is_ended) return Exit::Ended;
   if (likelihood && likelihood->info != 0) return Exit::NotPositiveDefinite;
   bool const converged = (!fit || fit->converged) && (!likelihood || likelihood->solve_converged) &&
                          log_det_known() && (!prediction || prediction->converged) &&

@@ -331,7 +331,7 @@ def draw_compare(plt, found):
     if "seconds" in units:
         style(axes, "Time; less is faster", "", "time (s)")
     else:
-        style(axes, "Time of each part in one cycle; less is faster", "", "time (ms)")
+        style(axes, "Time of each part in one solve; less is faster", "", "time (ms)")
     return figure
 
 

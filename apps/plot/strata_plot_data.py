@@ -207,7 +207,7 @@ def find_compare(item):
     if report.get("mixed") and report.get("fp64"):
         bars = collections.defaultdict(dict)
         for who, phase in (("mixed precision", report["mixed"]), ("fp64", report["fp64"])):
-            for motif in phase["motifs_of_one_cycle"]:
+            for motif in (phase["motifs"] or {"parts": []})["parts"]:
                 bars[MOTIFS.get(motif["name"], motif["name"])][who] = 1e3 * motif["seconds"]
-        return {"unit": "milliseconds", "bars": bars}
+        return {"unit": "milliseconds", "bars": bars} if bars else None
     return None

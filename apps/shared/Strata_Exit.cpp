@@ -3,11 +3,16 @@
 #include <apps/shared/Strata_Exit.hpp>
 
 #include <apps/shared/Strata_Text.hpp>
+#include <core/blas/Strata_BlasBuffers.hpp>
 #include <core/info/Strata_Version.hpp>
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
+#include <string>
 #include <system_error>
 
 namespace strata::apps {
@@ -48,9 +53,19 @@ void check_writable(std::vector<Output> const& outputs) {
   }
 }
 
+// By errno's text, which is all that is left where another rank has had the error.
+bool is_of_machine(Error const& error) {
+  std::string const text = error.what();
+  return std::ranges::any_of(std::array{ENOSPC, EDQUOT, EIO}, [&](int code) {
+    return text.find(std::generic_category().message(code)) != std::string::npos;
+  });
+}
+
 MemoryLimit memory_limit(std::size_t max_memory) {
   if (max_memory > 0) return {max_memory, "--max-memory allows"};
-  return {available_memory_bytes(), "available are"};
+  return {available_memory_bytes(), address_space_left()
+                                        ? "available, by the limit on address space too, are"
+                                        : "available are"};
 }
 
 void require_memory(MemoryLimit const& limit, double bytes, std::string const& what,

@@ -20,11 +20,13 @@ enum class Exit : int {
   Usage = 2,                ///< arguments or input that can't be used
   NotPositiveDefinite = 3,  ///< the message and the report name the leading minor
   NotConverged = 4,         ///< the report gives the error that was reached
+  Ended = 5,                ///< a signal asked for the end; what is known by then is told and kept
 };
 
 /// `status` of the reports on a solve.
 constexpr char const* status_name(Exit exit) {
   if (exit == Exit::Solved) return "solved";
+  if (exit == Exit::Ended) return "ended";
   return exit == Exit::NotPositiveDefinite ? "not_positive_definite" : "not_converged";
 }
 
@@ -55,7 +57,7 @@ bool are_one_file(std::string const& a, std::string const& b);
 /// What a command may use of a host's memory.
 struct MemoryLimit {
   std::size_t bytes;
-  std::string reason;  ///< "--max-memory allows" or "available are"
+  std::string reason;  ///< "--max-memory allows", or "available are"
 };
 
 /// `max_memory` bytes, or where that is 0 what the machine has available now.
@@ -67,7 +69,12 @@ MemoryLimit memory_limit(std::size_t max_memory);
 void require_memory(MemoryLimit const& limit, double bytes, std::string const& what,
                     std::string const& detail = "");
 
-/// Call `f`; what the library throws there is about the user's arguments or files, unless a vendor library failed.
+/// Whether an error is the machine's, so that the same command may succeed another time: a full disk or quota, a device that
+/// fails to read or write.
+bool is_of_machine(Error const& error);
+
+/// Call `f`; what the library throws there is about the user's arguments or files, unless it is the machine's or a vendor library
+/// failed.
 template <class Function>
 decltype(auto) as_usage(Function&& f) {
   try {
@@ -75,6 +82,7 @@ decltype(auto) as_usage(Function&& f) {
   } catch (VendorError const&) {
     throw;
   } catch (Error const& error) {
+    if (is_of_machine(error)) throw;
     throw UsageError(error.what());
   }
 }

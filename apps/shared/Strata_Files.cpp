@@ -14,8 +14,6 @@
 
 namespace strata::apps {
 
-namespace {
-
 bool names_files(CLI::Option const& option) {
   auto const& type = option.get_type_name();  // FILE, A.npy|.mtx, OUT.csv
   return type.find("FILE") != std::string::npos || type.find('.') != std::string::npos;
@@ -26,6 +24,8 @@ bool is_result(CLI::Option const& option) {
                                                     "--save-config"};
   return std::ranges::find(results, option.get_name()) != results.end();
 }
+
+namespace {
 
 void require_other_file(CLI::Option const& result, CLI::Option const& other) {
   std::string const path = result.results().back();

@@ -5,7 +5,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace strata::apps {
 
@@ -14,6 +15,11 @@ namespace strata::apps {
 ///
 /// Throws   UsageError that names both options.
 void check_files(CLI::App const& program);
+
+/// Whether an option takes files, to read or to write.
+bool names_files(CLI::Option const& option);
+/// Whether what it names is written.
+bool is_result(CLI::Option const& option);
 
 }  // namespace strata::apps
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Ranks.hpp>
 
+#include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <core/info/Strata_Version.hpp>
@@ -70,6 +71,7 @@ RankMemory memory_of_rank(sparse::Communicator const& comm) {
 Exit tell(sparse::Communicator const& comm, Exit exit, std::exception const& error) {
   if (comm.size() == 1) throw;
   if (!sparse::is_agreed(error)) end_all_ranks(error.what());
+  if (comm.max(has_ended() ? 1 : 0) > 0) exit = Exit::Ended;  // on this rank or another
   // In one piece, which a launcher's own lines do not tear apart.
   if (comm.rank() == 0) std::cerr << error_line(one_line(error.what())) << std::flush;
   comm.barrier();

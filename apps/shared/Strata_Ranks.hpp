@@ -70,6 +70,7 @@ decltype(auto) as_usage_of_ranks(Function&& f) {
   } catch (VendorError const&) {
     throw;
   } catch (Error const& error) {
+    if (is_of_machine(error)) throw;
     if (sparse::is_agreed(error)) throw AgreedUsageError(error.what());
     throw UsageError(error.what());
   }

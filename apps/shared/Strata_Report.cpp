@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Report.hpp>
 
-#include <apps/shared/Strata_Progress.hpp>
-#include <comm/Strata_Communicator.hpp>
 #include <core/io/Strata_TextFile.hpp>
 
 #include <algorithm>
@@ -122,19 +120,6 @@ std::string Report::json_text() const {
 
 void Report::write(std::string const& path) const {
   if (!path.empty() && path != "-") write_text_file(path, json_text());
-}
-
-void publish(Communicator const& comm, Progress& progress, std::string const& json,
-             std::function<Report()> const& make) {
-  comm.agree([&] {
-    if (comm.rank() != 0) return;
-    progress.phase("writing");
-    Report const report = make();
-    report.write(json);  // first: a pipe may be closed
-    progress.clear();
-    report.print(std::cout, json);
-    std::cout.flush();
-  });
 }
 
 }  // namespace strata::apps

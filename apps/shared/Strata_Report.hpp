@@ -7,20 +7,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include <functional>
 #include <initializer_list>
 #include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace strata {
-class Communicator;
-}
-
 namespace strata::apps {
-
-class Progress;
 
 /// How a number looks on screen, as printf's format for a double: any other text may stand around it.
 namespace unit {
@@ -85,11 +78,6 @@ template <class T>
 Report::Value or_null(std::optional<T> const& value) {
   return value ? Report::Value(*value) : Report::Value(nullptr);
 }
-
-/// The end of a command: the first rank makes its report, with the files that `make` writes, writes the document to `json` and
-/// prints the table. Collective; all ranks throw what it throws.
-void publish(Communicator const& comm, Progress& progress, std::string const& json,
-             std::function<Report()> const& make);
 
 /// Add what `strata info` tells, versions, backends and devices, to another command's document, as `configuration`.
 void add_configuration(Report& report);

@@ -6,13 +6,16 @@
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_Terminal.hpp>
 #include <comm/Strata_Communicator.hpp>
 #include <ooc/schedule/Strata_Schedule.hpp>
+#include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <atomic>
+#include <iostream>
 #include <memory>
 #include <numeric>
 #include <sstream>
@@ -98,6 +101,16 @@ void check(TileOptions const& options, Communicator const* comm) {
   as_usage([&] { precision_rule(options).check(); });
 }
 
+// In fp64, which takes the least.
+void require_device_memory(TileOptions const& options, std::int64_t n, std::int64_t tile) {
+  if (options.device_memory == 0 || n == 0) return;
+  std::size_t const least =
+      ooc::smallest_budget_bytes(n, tile, ooc::PrecisionMap((n + tile - 1) / tile), 1);
+  require(options.device_memory >= least, "--device-memory: a device has a budget of ",
+          options.device_memory, " bytes; a stream with tiles of ", tile, " needs at least ", least,
+          "; take a smaller --tile");
+}
+
 ooc::PrecisionRule precision_rule(TileOptions const& options) {
   ooc::PrecisionRule rule;
   rule.accuracy = options.epsilon;
@@ -143,6 +156,16 @@ std::function<void(ooc::Task const&)> count_tasks(std::int64_t rows, int ranks,
   return [=, &progress](ooc::Task const& task) {
     auto const done = static_cast<double>(updates->fetch_add(task.col + 1));
     if (done <= all) progress.done(done / all);
+  };
+}
+
+std::function<void(int, double)> warn_of_silence(Communicator const* comm, Progress& progress) {
+  int const own = comm ? comm->rank() : 0;
+  return [own, &progress](int rank, double seconds) {
+    progress.aside([&] {
+      std::cerr << warning_line(words("rank ", own, " has waited ", text("%.0f", seconds),
+                                      " s for a tile of rank ", rank));
+    });
   };
 }
 

@@ -54,6 +54,11 @@ void add_tile_options(OptionGroup& group, TileOptions& options);
 ///          are; nullptr: one.
 void check(TileOptions const& options, Communicator const* comm);
 
+/// Refuse a --device-memory in which not one stream could work on tiles of that order, before the matrix is filled.
+///
+/// Throws   UsageError with both numbers of bytes.
+void require_device_memory(TileOptions const& options, std::int64_t n, std::int64_t tile);
+
 ooc::PrecisionRule precision_rule(TileOptions const& options);
 /// The devices asked for; ranks of a host have devices of their own, as long as there are enough. Collective; nullptr: one rank.
 ooc::Devices tile_devices(TileOptions const& options, Communicator const* comm);
@@ -67,6 +72,9 @@ RankBytes tile_bytes_of_rank(double all, std::int64_t n, std::int64_t tile,
 
 /// For `CholeskyOptions::on_task` of a matrix of so many rows of tiles, shared by so many ranks: tells how far it is.
 std::function<void(ooc::Task const&)> count_tasks(std::int64_t rows, int ranks, Progress& progress);
+
+/// For `CholeskyOptions::on_silence`: warns of a rank that keeps this one waiting.
+std::function<void(int, double)> warn_of_silence(Communicator const* comm, Progress& progress);
 
 /// What reports tell of a matrix in tiles.
 struct Tiles {

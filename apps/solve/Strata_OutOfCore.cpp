@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <comm/Strata_Together.hpp>
 #include <core/Strata_Stopwatch.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -19,6 +21,13 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = ooc::TileMatrix<Exec>;
 using Factor = ooc::TileFactor<Exec>;
 
+// What is left of a run that is ended.
+std::string what_is_kept(SolveOptions const& options) {
+  if (options.checkpoint.empty()) return "; without --checkpoint nothing is kept";
+  return "; the finished columns are in " + options.checkpoint +
+         ", and the same command goes on from them";
+}
+
 Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& options,
             Progress& progress) {
   ooc::TileMatrixOptions choices(precision_rule(options.tiles));
@@ -29,11 +38,14 @@ Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& option
   choices.nodes = ooc::numa_nodes(choices.devices);
   choices.comm = options.comm;
   choices.grid = options.tiles.grid;
-  choices.on_progress = progress.listener();
+  choices.on_progress = until_end(progress.listener(), what_is_kept(options));
   std::int64_t const n = problem.summary.n;
   std::int64_t const tile = options.tiles.tile > 0
                                 ? options.tiles.tile
                                 : Matrix::automatic_tile_size(n, options.tiles.device_memory);
+  as_usage_of_ranks([&] {
+    together(options.comm.get(), [&] { require_device_memory(options.tiles, n, tile); });
+  });
   return as_usage_of_ranks([&] { return Matrix::generate(exec, n, tile, problem.tiles, choices); });
 }
 
@@ -58,7 +70,13 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
   ooc::CholeskyOptions choices;
   choices.checkpoint.folder = options.checkpoint;
   choices.transport = options.tiles.transport;
-  choices.on_task = count_tasks(matrix.tiles(), result.ranks, progress);
+  choices.on_task = [rest = what_is_kept(options),
+                     count =
+                         count_tasks(matrix.tiles(), result.ranks, progress)](auto const& task) {
+    end_if_asked(rest);
+    count(task);
+  };
+  choices.on_silence = warn_of_silence(options.comm.get(), progress);
   Factor made = as_usage_of_ranks([&] {  // budgets and checkpoints are the user's
     return ooc::cholesky(tile_devices(options.tiles, options.comm.get()), std::move(matrix),
                          choices);
@@ -77,8 +95,9 @@ void solve(Exec const& exec, Problem const& problem, SolveOptions const& options
       [&](auto const& known, auto const& product) { factor.apply(exec, known, product); });
   DeviceMatrix const X("strata::solve::X", B.extent(0), B.extent(1));
   progress.phase(words("solving, n = ", problem.summary.n));
-  result.solve = as_usage_of_ranks(
-      [&] { return factor.solve(exec, B, X, watched(options, problem.summary.n, progress)); });
+  auto refinement = watched(options, problem.summary.n, progress);
+  refinement.on_step = until_end(refinement.on_step, what_is_kept(options));
+  result.solve = as_usage_of_ranks([&] { return factor.solve(exec, B, X, refinement); });
   describe(factor, result);
   result.seconds.solve = watch.lap();
   take_solution(exec, problem, X, result);
@@ -86,7 +105,8 @@ void solve(Exec const& exec, Problem const& problem, SolveOptions const& options
   progress.phase("estimating the log-determinant");
   watch.lap();
   if (factor.matrix().map().is_mixed())
-    result.log_determinant = factor.log_determinant(exec, {.on_progress = progress.listener()});
+    result.log_determinant = factor.log_determinant(
+        exec, {.on_progress = until_end(progress.listener(), what_is_kept(options))});
   else
     result.log_determinant = {.value = factor.log_determinant(),
                               .rounding_error = factor.rounding_error(exec)};

@@ -5,6 +5,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_RunFacts.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <comm/Strata_GatherSpans.hpp>

@@ -210,9 +210,10 @@ void require_memory(ProblemSummary& summary, SolveOptions const& options) {
   auto const n = summary.n, nrhs = summary.nrhs;
   auto const demand = [&](double bytes) {
     double const matrix = 8 * static_cast<double>(n) * static_cast<double>(n);
-    require_memory(limit, bytes,
-                   words("a system of order ", n, " with ", nrhs, " right-hand sides needs"),
-                   " (the fp64 matrix alone " + in_bytes(matrix) + ")");
+    require_memory(
+        limit, bytes, words("a system of order ", n, " with ", nrhs, " right-hand sides needs"),
+        options.out_of_core ? " (all tiles in fp64 together " + in_bytes(matrix / 2) + ")"
+                            : " (the fp64 matrix alone " + in_bytes(matrix) + ")");
     summary.bytes_needed = static_cast<std::size_t>(bytes);
   };
   if (options.out_of_core) return demand(out_of_core_bytes(n, nrhs, options));

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
+#include <apps/shared/Strata_RunFacts.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
@@ -139,6 +141,12 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   choices.monitor = [&](std::int64_t iteration, double residual) {
     outcome.history.emplace_back(iteration, residual);
     tell(residual);
+    constexpr std::int64_t iterations = 32;  // between questions, each a sum over the ranks
+    if (iteration % iterations == 0)
+      comm.agree([&] {
+        end_if_asked(words(" after ", iteration, " iterations, at a relative residual of ",
+                           text("%.3g", residual), "; nothing is kept"));
+      });
     if (reports && iteration == many_iterations)
       progress.aside([&] { suggest_blocks(std::cerr, outcome); });
   };

@@ -73,7 +73,8 @@ Devices devices();
 bool host_has_matrix_units(Precision precision);
 
 /// Memory that this process can take without swapping: what the system has available, or what is
-/// left of the control group's limit (a container's, a batch job's) if that is less.
+/// left of the control group's limit (a container's, a batch job's) if that is less, or of the limit on address space
+/// (`ulimit -v`), less what threads that call the BLAS take of it.
 std::size_t available_memory_bytes();
 
 /// Logical processors that this process may run on: those of its affinity.

@@ -25,7 +25,7 @@ import schemas
 
 PARTS = {
     "Start": ["README", "docs/README", "docs/start/cpu", "docs/start/nvidia", "docs/start/amd", "docs/start/python", "docs/start/cpp",
-              "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/build", "docs/command-line", "docs/troubles", "docs/glossary",
+              "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/start/jobs", "docs/build", "docs/command-line", "docs/troubles", "docs/glossary",
               "docs/cite"],
     "Tutorials": ["docs/tutorials/choose-layers", "docs/tutorials/ladder", "docs/tutorials/log-determinants", "docs/tutorials/kriging",
                   "docs/tutorials/trend", "docs/tutorials/stiffness", "docs/tutorials/out-of-core",

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/detail/Strata_Budgets.hpp>
 
+#include <core/blas/Strata_BlasBuffers.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -29,7 +30,8 @@ int streams_on_cores(Devices const& devices, std::int64_t tiles, std::int64_t ti
   Exec const exec;
   int const threads = has_own_tiles(exec, tile_size) ? 1 : exec.concurrency();
   std::int64_t const workers = static_cast<std::int64_t>(devices.size()) * threads;
-  std::int64_t streams = std::min({std::int64_t{64}, tiles, available_cores() / workers});
+  std::int64_t const cores = blas_threads_that_fit(available_cores());
+  std::int64_t streams = std::min({std::int64_t{64}, tiles, cores / workers});
   for (Device const& device : devices)
     streams = std::min(streams, static_cast<std::int64_t>(device.budget_bytes / least));
   return static_cast<int>(std::max<std::int64_t>(1, streams));

@@ -55,7 +55,7 @@ def ranks_of(run):
 
 
 def motifs(document, phase):
-    return {motif["name"]: motif for motif in document[phase]["motifs_of_one_cycle"]}
+    return {motif["name"]: motif for motif in document[phase]["motifs"]["parts"]}
 
 
 def table(runs):

@@ -19,15 +19,11 @@
 #include <limits>
 
 namespace strata::sparse {
+
 namespace {
 
 constexpr int grid_levels = 4;
-constexpr std::int64_t size_step = 8, least_size = 16, timed_iterations = 300;
 constexpr std::int64_t any_number = std::numeric_limits<std::int64_t>::max(), fp64_solves = 10;
-
-std::array<int, 3> grid_of(HpgmxpOptions const& options, int ranks) {
-  return options.grid == std::array<int, 3>{0, 0, 0} ? process_grid(ranks) : options.grid;
-}
 
 StencilProblem problem_of(HpgmxpOptions const& options, std::array<int, 3> const& grid, int rank) {
   StencilProblem problem{options.nx, options.ny, options.nz, grid[0], grid[1], grid[2]};
@@ -36,12 +32,6 @@ StencilProblem problem_of(HpgmxpOptions const& options, std::array<int, 3> const
   problem.pz = rank / (grid[0] * grid[1]);
   problem.beta = options.beta;
   return problem;
-}
-
-std::string legal_sizes_near(std::int64_t n) {
-  std::int64_t const below = n / size_step * size_step, above = below + size_step;
-  if (below < least_size) return strata::detail::message(least_size);
-  return strata::detail::message(below, " or ", above);
 }
 
 /// The matrices of both solvers, and b in their order.
@@ -112,6 +102,26 @@ KrylovReport solve_once(Exec const& exec, Systems<Exec> const& systems,
   return solve_from_zero(exec, systems, solver);
 }
 
+// Whether any rank is to end. Collective, and no message without `ends`, which all ranks have or none.
+bool is_ended(Communicator const& comm, HpgmxpOptions const& options) {
+  return options.ends && comm.max(options.ends() ? 1 : 0) > 0;
+}
+
+// What a validation's solver tells after each iteration.
+std::function<void(std::int64_t, double)> validation_monitor(Communicator const& comm,
+                                                             HpgmxpOptions const& options) {
+  constexpr std::int64_t iterations = 32;  // between questions, each a sum over the ranks
+  return [&](std::int64_t iteration, double residual) {
+    if (options.on_validation_residual) options.on_validation_residual(residual);
+    if (!options.ends || iteration % iterations != 0) return;
+    comm.agree([&] {
+      if (options.ends())
+        throw Error(
+            strata::detail::message("the validation was ended after ", iteration, " iterations"));
+    });
+  };
+}
+
 template <class Exec>
 HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Exec> const& systems,
                           Precision basis, HpgmxpOptions const& options) {
@@ -119,10 +129,7 @@ HpgmxpValidation validate(Exec const& exec, Communicator const& comm, Systems<Ex
   HpgmxpValidation result;
   result.ranks = comm.size();
   auto gmres = gmres_options(options.restart, options.tolerance, options.max_iterations);
-  if (options.on_validation_residual)
-    gmres.monitor = [&](std::int64_t, double residual) {
-      options.on_validation_residual(residual);
-    };
+  gmres.monitor = validation_monitor(comm, options);
   options.progress("validation, fp64");
   result.fp64 = solve_once<Exec, double>(exec, systems, systems.wide, gmres);
   if (result.fp64.status == KrylovStatus::IterationLimit &&
@@ -158,8 +165,18 @@ void run_solves(Exec const& exec, Systems<Exec> const& systems,
     phase.is_finite = phase.is_finite && report.status != KrylovStatus::Breakdown;
     phase.least_seconds = -comm.max(-phase.seconds);
   } while (phase.least_seconds < options.seconds && phase.solves < most_solves &&
-           phase.completed());
+           phase.completed() && !is_ended(comm, options));
   phase.seconds = comm.max(phase.seconds);
+}
+
+// Of one more solve, which is recorded.
+template <class Exec, class Scalar, class Stored>
+Breakdown breakdown(Exec const& exec, Systems<Exec> const& systems,
+                    GmresIr<Exec, Scalar, Stored>& solver) {
+  Recorder recorder;
+  auto const report = solve_from_zero(exec, systems, solver);
+  return breakdown_of(systems.A().comm(), motif_times(recorder.spans()), report.seconds,
+                      report.iterations);
 }
 
 template <class Exec, class Scalar, class Stored = Scalar>
@@ -181,14 +198,10 @@ HpgmxpPhase timed_phase(Exec const& exec, Systems<Exec> const& systems,
                    sizeof(Scalar), sizeof(Stored), 8};
   phase.bytes = solver.bytes();
   phase.solve_iterations = gmres.max_iterations;
+  phase.cycle_iterations = options.restart;
   run_solves(exec, systems, solver, options, most_solves, name, phase);
   options.progress(name + ", breakdown");
-  gmres.max_iterations = phase.cycle_iterations = options.restart;
-  gmres.monitor = {};
-  GmresIr<Exec, Scalar, Stored> one_cycle(exec, systems.A(), preconditioner, gmres);
-  Recorder recorder;
-  solve_from_zero(exec, systems, one_cycle);
-  phase.motif_seconds = motif_seconds(recorder.spans());
+  if (!is_ended(systems.A().comm(), options)) phase.breakdown = breakdown(exec, systems, solver);
   return phase;
 }
 
@@ -230,14 +243,18 @@ double copy_rate(Exec const& exec, Communicator const& comm) {
   return -comm.max(-best);
 }
 
-bool has_validation(RunType run) {
-  return run == RunType::Benchmark || run == RunType::BenchmarkNoRef || run == RunType::Validation;
+template <class Exec>
+void describe(Exec const& exec, Systems<Exec> const& systems, HpgmxpResult& result) {
+  auto const& A = systems.A();
+  result.colours = A.order().colours;
+  result.columns = column_forms(exec, A);
+  result.transport = A.transport();
+  for (auto const& level : systems.wide.levels)
+    result.levels.push_back({level.A.global_rows(), level.A.global_entries()});
+  result.matrix_bytes = systems.wide.bytes();
+  for (auto const& level : systems.narrow.levels)
+    result.matrix_bytes += level.A.bytes() - level.A.column_bytes();
 }
-bool has_mixed(RunType run) {
-  return run == RunType::Benchmark || run == RunType::BenchmarkNoRef ||
-         run == RunType::StandaloneMixed;
-}
-bool has_fp64(RunType run) { return run == RunType::Benchmark || run == RunType::StandaloneRef; }
 
 }  // namespace
 
@@ -265,63 +282,6 @@ std::optional<double> HpgmxpResult::speedup() const {
          (validation ? validation->penalty() : 1);
 }
 
-void check(HpgmxpOptions const& options, int ranks) {
-  std::pair<char const*, std::int64_t> const sizes[] = {
-      {"nx", options.nx}, {"ny", options.ny}, {"nz", options.nz}};
-  for (auto const& [name, n] : sizes)
-    STRATA_REQUIRE(ShapeError, n >= least_size && n % size_step == 0, name, " = ", n,
-                   ": four grid levels need a multiple of ", size_step, ", at least ", least_size,
-                   "; the nearest is ", legal_sizes_near(n));
-  double const rows = static_cast<double>(options.nx) * static_cast<double>(options.ny) *
-                      static_cast<double>(options.nz);
-  STRATA_REQUIRE(ShapeError, rows < 0x1p31 * 0.9, options.nx, " x ", options.ny, " x ", options.nz,
-                 " points on a rank: 32-bit row numbers end at 2^31");
-  auto const grid = grid_of(options, ranks);
-  auto const [least, most] = std::minmax({grid[0], grid[1], grid[2]});
-  STRATA_REQUIRE(ValueError, least >= 1 && std::int64_t(grid[0]) * grid[1] * grid[2] == ranks,
-                 "process grid ", grid[0], " x ", grid[1], " x ", grid[2], " for ", ranks,
-                 " ranks");
-  STRATA_REQUIRE(ValueError, 8 * least >= most, "process grid ", grid[0], " x ", grid[1], " x ",
-                 grid[2], ": the benchmark allows a ratio of 1 to 8; take another number of ranks");
-  STRATA_REQUIRE(ValueError, std::abs(options.beta) <= 1, "beta = ", options.beta,
-                 ": must be within -1 and 1");
-  STRATA_REQUIRE(ValueError, options.restart >= 1 && options.restart <= timed_iterations,
-                 "restart = ", options.restart, ": must be 1 to ", timed_iterations);
-  STRATA_REQUIRE(ValueError, options.seconds >= 0 && std::isfinite(options.seconds), "run time of ",
-                 options.seconds, " s");
-  STRATA_REQUIRE(
-      ValueError,
-      !options.basis || *options.basis == Precision::fp32 || *options.basis == Precision::fp16,
-      "basis in ", traits(*options.basis).name, ": must be fp32 or fp16");
-  STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.tolerance < 1,
-                 "tolerance = ", options.tolerance);
-  STRATA_REQUIRE(ValueError, options.traced_iterations >= 0,
-                 "iterations to trace: ", options.traced_iterations);
-  STRATA_REQUIRE(ValueError, options.traced_iterations == 0 || options.run != RunType::Validation,
-                 "a trace is of a timed phase, and a validation alone has none");
-}
-
-std::int64_t estimate_bytes(HpgmxpOptions const& options, int ranks) {
-  double const rows = static_cast<double>(options.nx) * static_cast<double>(options.ny) *
-                      static_cast<double>(options.nz);
-  double const coarser = 1 + 1.0 / 8 + 1.0 / 64 + 1.0 / 512, entries = 27 * rows;
-  double const narrow = options.values ? static_cast<double>(traits(*options.values).bytes) : 4;
-  double const order = 8 + 2 * 4.0 / 8, vectors = 3 * 8 + 2 * 8 / 8.0;
-  double const basis = (has_fp64(options.run) || has_validation(options.run))
-                           ? (options.restart + 3) * 8.0
-                           : (options.restart + 3) * 4.0;
-  // Assembly holds a level's rows in two orders and the keys of a sort.
-  double const assembly = 2 * 12 * entries + 40 * rows;
-  double const solve =
-      coarser * ((12 + narrow) * entries + order * rows) + (vectors + basis) * rows;
-  double const validation = options.validation == ValidationType::Standard &&
-                                    has_validation(options.run) && options.validation_ranks < ranks
-                                ? coarser * (12 + narrow) * entries
-                                : 0;
-  double const copy = 2 * 8 * 0x1p24;
-  return static_cast<std::int64_t>(std::max(assembly, solve) + validation + copy);
-}
-
 template <class Exec>
 HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOptions const& options) {
   Region const region(exec, "strata::sparse::hpgmxp");
@@ -345,33 +305,32 @@ HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOption
   Stopwatch const watch;
   auto const systems = set_up(exec, comm, result.problem, options);
   result.set_up_seconds = comm.max(watch.seconds());
-  auto const& A = systems.A();
-  result.colours = A.order().colours;
-  result.columns = column_forms(exec, A);
-  result.transport = A.transport();
-  for (auto const& level : systems.wide.levels)
-    result.levels.push_back({level.A.global_rows(), level.A.global_entries()});
-  result.matrix_bytes = systems.wide.bytes();
-  for (auto const& level : systems.narrow.levels)
-    result.matrix_bytes += level.A.bytes() - level.A.column_bytes();
+  describe(exec, systems, result);
   if (has_validation(options.run) && all_ranks)
     result.validation = validate(exec, comm, systems, basis, options);
   bool const narrow_basis = basis == Precision::fp16;
-  if (has_mixed(options.run))
+  // Once it is true, it stays so, on all ranks the same.
+  auto const goes_on = [&] {
+    result.is_cut = result.is_cut || is_ended(comm, options);
+    return !result.is_cut;
+  };
+  if (has_mixed(options.run) && goes_on())
     result.mixed = narrow_basis ? timed_phase<Exec, fp32, fp16>(exec, systems, systems.narrow,
                                                                 options, any_number, "mixed")
                                 : timed_phase<Exec, fp32>(exec, systems, systems.narrow, options,
                                                           any_number, "mixed");
   bool const traces = options.traced_iterations > 0;
-  if (traces && has_mixed(options.run))
+  if (traces && has_mixed(options.run) && goes_on())
     result.trace = narrow_basis
                        ? traced_solve<Exec, fp32, fp16>(exec, systems, systems.narrow, options)
                        : traced_solve<Exec, fp32>(exec, systems, systems.narrow, options);
-  if (has_fp64(options.run))
+  if (has_fp64(options.run) && goes_on())
     result.fp64 =
         timed_phase<Exec, double>(exec, systems, systems.wide, options, fp64_solves, "fp64");
-  if (traces && options.run == RunType::StandaloneRef)
+  if (traces && options.run == RunType::StandaloneRef && goes_on())
     result.trace = traced_solve<Exec, double>(exec, systems, systems.wide, options);
+  for (auto const* const phase : {&result.mixed, &result.fp64})
+    result.is_cut = result.is_cut || (*phase && !(*phase)->breakdown);
   std::int64_t const solver =
       std::max(result.mixed ? result.mixed->bytes : 0, result.fp64 ? result.fp64->bytes : 0);
   auto const vectors =

@@ -39,6 +39,20 @@ constexpr auto names_of(RunType) {
                                           {RunType::Validation, "validation"}});
 }
 using strata::name_of;
+/// Whether a run validates the mixed solver.
+constexpr bool has_validation(RunType run) {
+  return run == RunType::Benchmark || run == RunType::BenchmarkNoRef || run == RunType::Validation;
+}
+/// Whether a run has the mixed phase.
+constexpr bool has_mixed(RunType run) {
+  return run == RunType::Benchmark || run == RunType::BenchmarkNoRef ||
+         run == RunType::StandaloneMixed;
+}
+/// Whether a run has the fp64 phase.
+constexpr bool has_fp64(RunType run) {
+  return run == RunType::Benchmark || run == RunType::StandaloneRef;
+}
+inline constexpr std::int64_t timed_iterations = 300;  ///< of a timed solve, at least
 /// On how many ranks the mixed solver is validated.
 enum class ValidationType {
   Standard,   ///< on the first `validation_ranks` ranks
@@ -74,6 +88,9 @@ struct HpgmxpOptions {
   /// Called in the warm-up of a timed phase and before each of its solves with the seconds that are left of the warm-up,
   /// or of all solves, if they take what they took so far; never within a timed solve.
   std::function<void(double)> on_time_left = {};
+  /// Asked on each rank in the validation, before each phase and between timed solves, never within one: where it is true on any
+  /// rank, the run ends. In the validation that is an error of all ranks; later what is done by then is the result.
+  std::function<bool()> ends = {};
 };
 
 /// What the validation found.
@@ -91,7 +108,7 @@ struct HpgmxpValidation {
   double penalty() const;
 };
 
-/// Solves from zero with a fixed number of iterations, and one cycle more for the breakdown.
+/// Solves from zero with a fixed number of iterations, and one more for the breakdown.
 struct HpgmxpPhase {
   Precision values, scalars, basis;  ///< of the solver's matrices, vectors and basis
   StorageBytes storage;              ///< bytes of what it stores
@@ -100,9 +117,10 @@ struct HpgmxpPhase {
   std::int64_t solve_iterations = 0;  ///< that each solve is to have
   double seconds = 0;                 ///< of the solves, on the slowest rank
   double least_seconds = 0;           ///< on the fastest
-  PerMotif motif_seconds;             ///< of one cycle on this rank, without replay of graphs
-  int cycle_iterations = 0;           ///< of the cycle whose motifs were timed
-  bool is_finite = true;              ///< no solve ended with KrylovStatus::Breakdown
+  /// Of one more solve after them, recorded and so without replay of graphs; none where the run was ended before it.
+  std::optional<Breakdown> breakdown;
+  int cycle_iterations = 0;  ///< of a restart cycle, which flops and bytes are counted by
+  bool is_finite = true;     ///< no solve ended with KrylovStatus::Breakdown
 
   /// Of the solves, in milliseconds.
   double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
@@ -124,6 +142,7 @@ struct HpgmxpResult {
   std::optional<HpgmxpValidation> validation;  ///< on its ranks, if it ran
   std::optional<HpgmxpPhase> mixed, fp64;      ///< the phases that ran
   std::vector<TracedProcess> trace;  ///< of the iterations traced, rank by rank; on rank 0
+  bool is_cut = false;  ///< `HpgmxpOptions::ends` ended it before all that was asked for had run
 
   /// Whether what ran validated and every timed solve ran to its end.
   bool passed() const;
@@ -132,6 +151,9 @@ struct HpgmxpResult {
   /// Of mixed over fp64, by time per iteration and penalty.
   std::optional<double> speedup() const;
 };
+
+/// Of the ranks: as asked for, or by the benchmark's rule.
+std::array<int, 3> grid_of(HpgmxpOptions const& options, int ranks);
 
 /// Refuse what the benchmark has no result for.
 ///

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -31,15 +34,58 @@ struct Size {
 
 }  // namespace
 
-PerMotif motif_seconds(std::vector<RecordedSpan> const& spans) {
-  PerMotif seconds;
+MotifTimes motif_times(std::vector<RecordedSpan> const& spans) {
+  using Time = Recorder::Clock::time_point;
+  auto const seconds_of = [](RecordedSpan const& span) {
+    return std::chrono::duration<double>(span.end - span.start).count();
+  };
+  MotifTimes times;
+  std::map<Time, std::pair<Time, Motif>> ends;  // by their starts
   for (auto const& span : spans) {
     std::string_view const name(span.name), region = name.substr(0, name.find(','));
     for (auto const& [of_motif, motif] : motifs_of_regions)
-      if (region == of_motif)
-        seconds[motif] += std::chrono::duration<double>(span.end - span.start).count();
+      if (region == of_motif) {
+        times.seconds[motif] += seconds_of(span);
+        ends[span.start] = {span.end, motif};
+      }
   }
-  return seconds;
+  for (auto const& span : spans) {
+    if (span.name != waiting_span) continue;
+    Time const middle = span.start + (span.end - span.start) / 2;
+    auto const after = ends.upper_bound(middle);
+    if (after == ends.begin()) continue;
+    auto const& [end, motif] = std::prev(after)->second;
+    if (middle <= end) times.waiting[motif] += seconds_of(span);
+  }
+  return times;
+}
+
+Breakdown breakdown_of(Communicator const& comm, MotifTimes own, double seconds,
+                       std::int64_t iterations) {
+  auto const all_seconds = comm.gather(own.seconds.values()),
+             all_waiting = comm.gather(own.waiting.values());
+  Breakdown result;
+  result.iterations = iterations;
+  double longest = -1;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    auto const first = rank * static_cast<std::ptrdiff_t>(motif_count);
+    MotifTimes times;
+    std::copy_n(all_seconds.begin() + first, motif_count, times.seconds.values().begin());
+    std::copy_n(all_waiting.begin() + first, motif_count, times.waiting.values().begin());
+    for (std::size_t k = 0; k < motif_count; ++k) {
+      double const waits = times.waiting.values()[k];
+      auto& most = result.most_waiting.values()[k];
+      most = std::max(most, waits);
+      result.mean_waiting.values()[k] += waits / comm.size();
+    }
+    double const computes = times.seconds.total() - times.waiting.total();
+    if (computes <= longest) continue;
+    longest = computes;
+    result.slowest = times;
+    result.rank = rank;
+  }
+  result.seconds = comm.max(comm.rank() == result.rank ? seconds : 0);
+  return result;
 }
 
 PerMotif multigrid_flops(std::vector<LevelSize> const& levels, FlopCount count) {

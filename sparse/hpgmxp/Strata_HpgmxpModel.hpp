@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_HPGMXP_MODEL_HPP
 
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/comm/Strata_Communicator.hpp>
 
 #include <array>
 #include <cstddef>
@@ -58,13 +59,35 @@ class PerMotif {
     for (double const value : values_) sum += value;
     return sum;
   }
+  /// Of all motifs, in the order of their numbers.
+  std::array<double, motif_count>& values() { return values_; }
 
  private:
   std::array<double, motif_count> values_{};
 };
 
-/// Seconds of what was recorded of GMRES-IR with multigrid, by the names of the regions.
-PerMotif motif_seconds(std::vector<RecordedSpan> const& spans);
+/// Seconds of each motif, and of these the seconds that it waits for other ranks.
+struct MotifTimes {
+  PerMotif seconds;  ///< in all
+  PerMotif waiting;  ///< for halos and for sums over the ranks
+};
+/// Of what was recorded of GMRES-IR with multigrid, by the names of the regions. A motif waits in the spans `waiting_span` that
+/// lie in its own.
+MotifTimes motif_times(std::vector<RecordedSpan> const& spans);
+
+/// Where the time of a solve goes on the slowest rank, which computes longest and so waits least.
+struct Breakdown {
+  MotifTimes slowest;           ///< of that rank
+  int rank = 0;                 ///< its number
+  PerMotif most_waiting;        ///< the longest that any rank waits in a motif
+  PerMotif mean_waiting;        ///< the mean of the ranks
+  double seconds = 0;           ///< of the solve, on the slowest rank
+  std::int64_t iterations = 0;  ///< of the solve
+};
+
+/// By what each rank recorded of a solve of so many seconds there. Collective, the same on all ranks.
+Breakdown breakdown_of(Communicator const& comm, MotifTimes own, double seconds,
+                       std::int64_t iterations);
 
 /// One application of the multigrid preconditioner.
 PerMotif multigrid_flops(std::vector<LevelSize> const& levels, FlopCount count);

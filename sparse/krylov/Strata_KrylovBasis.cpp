@@ -211,13 +211,17 @@ void KrylovBasis<Exec, Scalar, Stored>::sum_chunks(Exec const& exec, int product
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::sum_ranks(Exec const& exec, std::int64_t first, int count) {
   if (count == 0) return;
-  if (link_.messages) link_.messages->sum(exec, coefficients_.data() + first, count);
+  if (link_.messages) {
+    Span const span(Track{"waits"}, exec, waiting_span);
+    link_.messages->sum(exec, coefficients_.data() + first, count);
+  }
   if (!sums_on_host()) return;
   auto const range = std::pair(first, first + count);
   auto const device = Kokkos::subview(coefficients_, range);
   auto const host = Kokkos::subview(host_, range);
   exec.fence("strata::sparse::KrylovBasis::all_reduce");
-  comm_.sum(std::span(host.data(), static_cast<std::size_t>(count)));
+  wait_for_ranks(comm_,
+                 [&] { comm_.sum(std::span(host.data(), static_cast<std::size_t>(count))); });
   Kokkos::deep_copy(exec, device, host);
 }
 

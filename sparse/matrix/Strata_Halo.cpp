@@ -185,7 +185,6 @@ struct Halo<Exec>::Exchange {
   void receive(Exec const& lane, Vector<Scalar, MemorySpace> const& x) {
     if (enqueued()) return;
     Scalar* const halo = x.data() + pattern.rows;
-    auto const waiting = Recorder::Clock::now();
     if (!strata::runs_on_host<Exec>) {
       lane.fence("strata::sparse::halo::packed");
       post(halo);
@@ -194,7 +193,6 @@ struct Halo<Exec>::Exchange {
               "MPI_Waitall");
     if (auto* const recorder = Recorder::current()) {
       Recorder::Stamp const arrived{Recorder::Clock::now(), {}};
-      recorder->add("messages", "wait", {waiting, {}}, arrived);
       recorder->add("messages", "messages", {posted, {}}, arrived);
     }
     if (!staged()) return;
@@ -259,6 +257,7 @@ template <class Scalar>
 void Halo<Exec>::finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const {
   if (!active()) return;
   auto& own = *exchange_;
+  Span const span(Track{"waits"}, exec, waiting_span);
   own.receive(own.exec(), x);
   if (own.staged() || own.enqueued()) strata::enqueue_wait(exec, own.exec());
 }
@@ -269,6 +268,7 @@ void Halo<Exec>::fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x) co
   if (!active()) return;
   exchange_->require_halo(x);
   exchange_->send(exec, x);
+  Span const span(Track{"waits"}, exec, waiting_span);
   exchange_->enqueue_messages(exec, x);
   exchange_->receive(exec, x);
 }

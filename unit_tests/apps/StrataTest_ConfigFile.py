@@ -17,9 +17,9 @@ def without_times(value):
     if ON_GPU and isinstance(value, float):
         return 0.0 if abs(value) < 1e-8 else float(f"{value:.7e}")
     if isinstance(value, dict):
-        timed = ("seconds", "configuration", "tflops", "memory_available_bytes")
+        timed = ("seconds", "configuration", "run", "tflops", "memory_available_bytes")
         return {key: without_times(inner) for key, inner in value.items() if key not in timed and "second" not in key and "gflops" not in key
-                and "gb_per_s" not in key and key not in ("motifs_of_one_cycle", "share", "rating_gflops", "ms_per_iteration", "bytes_needed")}
+                and "gb_per_s" not in key and key not in ("motifs", "share", "rating_gflops", "ms_per_iteration", "bytes_needed")}
     return [without_times(inner) for inner in value] if isinstance(value, list) else value
 
 

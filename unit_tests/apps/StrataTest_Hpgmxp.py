@@ -8,7 +8,7 @@ import re
 import subprocess
 import unittest
 
-from strata_program import PROGRAM, ProgramTest, load_valid, strata
+from strata_program import PROGRAM, ProgramTest, load_valid, needs_mpi, strata, strata_on
 
 
 class Hpgmxp(ProgramTest):
@@ -37,7 +37,12 @@ class Hpgmxp(ProgramTest):
         self.assertEqual(report["problem"]["entries"], 46 * 70 * 46)
         for phase in ("mixed", "fp64"):
             self.assertEqual(report[phase]["iterations"], 330)
-            self.assertAlmostEqual(sum(motif["share"] for motif in report[phase]["motifs_of_one_cycle"]), 1)
+            motifs = report[phase]["motifs"]
+            self.assertEqual((motifs["iterations"], motifs["rank"]), (330, 0))
+            self.assertAlmostEqual(sum(part["share"] for part in motifs["parts"]), 1)
+            self.assertLess(sum(part["seconds"] for part in motifs["parts"]), motifs["seconds"])
+            self.assertGreater(sum(part["seconds"] for part in motifs["parts"]), motifs["seconds"] / 2)
+            self.assertEqual({part["waiting_seconds_most"] for part in motifs["parts"]}, {0})  # for whom
         rating = report["penalty"] * report["mixed"]["gflops"]
         self.assertAlmostEqual(report["rating_gflops"] / rating, 1)
         self.assertFalse(report["conforming"])  # too short
@@ -102,7 +107,33 @@ class Hpgmxp(ProgramTest):
             self.assertGreater(value(f"GFLOP/s Summary::{key}"), 0)
         self.assertAlmostEqual(value("GFLOP/s Summary::Total for benchmark") / report["rating_gflops"], 1, 4)
         self.assertEqual(len(re.findall(r"Memory Bandwidth \(GB/s\)::.*mxp", text)), 7)
-        self.assertIn("VALID with a GFLOP/s rating of", text)
+        for line in ("Run Information::Run type=benchmark", "Run Information::Validation type=standard", "Run Information::Run time requested (sec)=0",
+                     "Machine Summary::Threads per processes=", "Multigrid Information::Number of coarse grid levels=3",
+                     "Timed Solves::Number of solves=1\n", "Timed Solves::Number of iterations=330\n", "Timed Solves::Number of matrix products=341\n",
+                     "Memory Use Information::Peak resident bytes, most of all processes=", "Iteration Count Information::Residual norms=those below are over"):
+            self.assertIn("\n" + line, text)
+        self.assertRegex(text, r"\nRun Information::Date=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n")
+        self.assertIn(f"Run Information::Command={report['run']['command']}\n", text)
+        self.assertIn("HPG-MxP result is NOT OFFICIAL (see Rules) with a GFLOP/s rating of=", text)
+        self.assertNotIn("VALID", text)  # of a run of no time
+        self.check_motifs(text, report, value)
+
+    def check_motifs(self, text, report, value):
+        """What the two reports say of a motif is the same, and of the solve that it is said of."""
+        groups = {"Ortho": ("ortho",), "SpMV": ("spmv",), "MG": ("gauss_seidel", "restrict", "prolong")}
+        for phase, form in (("mixed", "{}"), ("fp64", " - {} (reference)")):
+            motifs = report[phase]["motifs"]
+            self.assertIn(f"of one more solve, 330 iterations in {motifs['seconds']:.3g} s, on rank {motifs['rank']}, which computes longest\n", text)
+            parts = {part["name"]: part for part in motifs["parts"]}
+            for group, names in groups.items():
+                seconds = sum(parts[name]["seconds"] for name in names)
+                width = "" if phase == "mixed" else 7
+                self.assertAlmostEqual(value("Benchmark Time Summary::" + form.format(f"{group:{width}}")) / seconds, 1, 4)
+                waiting = sum(parts[name]["waiting_seconds"] for name in names)
+                self.assertAlmostEqual(value(f"Waiting Time Summary::{form.format(group)}, that process"), waiting, 5)
+                flops = sum(parts[name]["gflops"] * parts[name]["seconds"] for name in names)
+                width, name = "" if phase == "mixed" else 9, "Raw Orho" if group == "Ortho" else f"Raw {group}"
+                self.assertAlmostEqual(value("GFLOP/s Summary::" + form.format(f"{name:{width}}")) * seconds / flops, 1, 4)
 
     def test_free_mode_solves_the_same_equations_faster(self):
         report = self.benchmark("--nx", 32, "--run_type", "validation", "--free")
@@ -131,7 +162,7 @@ class Hpgmxp(ProgramTest):
         self.assertEqual(named, {rank: f"rank {rank}" for rank in range(ranks)})
         tracks = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
         for rank in range(ranks):
-            self.assertEqual({name for (pid, _), name in tracks.items() if pid == rank}, {"work", "halo", "messages"} if ranks > 1 else {"work"})
+            self.assertEqual({name for (pid, _), name in tracks.items() if pid == rank}, {"work", "halo", "messages", "waits"} if ranks > 1 else {"work"})
             names = {(tracks[rank, span["tid"]], span["name"]): span for span in spans if span["pid"] == rank}
             self.assertIn(("work", "strata::sparse::GeometricMultigrid::level 3"), names)
             sweeps = [span for span in spans if span["pid"] == rank and span["name"] == "strata::sparse::DistributedMatrix::gauss_seidel"]
@@ -180,11 +211,25 @@ class Hpgmxp(ProgramTest):
             (("--transport", "pigeon"), ("--transport", "pigeon", "enqueued")),
         ):
             run = strata("hpgmxp", *arguments)
-            if "permutation" in parts[0]:
-                self.assertEqual(run.code, 1)
-                self.assertIn(parts[0], run.err)
-            else:
-                self.assert_refused(run, *parts)
+            self.assert_refused(run, *parts)
+
+    @needs_mpi
+    def test_waiting_is_apart_from_computing(self):
+        """Ranks wait in each motif that has messages, and in no other."""
+        public = self.path("public.txt")
+        run = strata_on(2, "hpgmxp", "--nx", 16, "--rt", 0, "--json", self.path("two.json"), "--report", public, "--run_type", "standalone_mxp")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        motifs = load_valid(self.path("two.json"), "hpgmxp")["mixed"]["motifs"]
+        parts = {part["name"]: part for part in motifs["parts"]}
+        for name in ("gauss_seidel", "spmv", "restrict", "ortho"):
+            part = parts[name]
+            self.assertGreater(part["waiting_seconds"], 0, name)
+            self.assertLess(part["waiting_seconds"], part["seconds"], name)
+            self.assertLessEqual(part["waiting_seconds"], part["waiting_seconds_most"], name)
+            self.assertLessEqual(part["waiting_seconds_mean"], part["waiting_seconds_most"], name)
+        self.assertEqual(parts["prolong"]["waiting_seconds_most"], 0)  # it has no messages
+        self.assertRegex(run.stdout, rf"motifs +of one more solve, 330 iterations in [0-9.e-]+ s, on rank {motifs['rank']}, which computes longest")
+        self.assertRegex(run.stdout, r"(?m)^ +share +waiting +GFLOP/s")
 
     @unittest.skipUnless("STRATA_MPIEXEC" in os.environ, "built without MPI")
     def test_ranks_agree(self):

@@ -590,7 +590,10 @@ class Refusals(OutOfCore):
 
     def test_a_budget_that_is_too_small_with_the_smallest(self):
         run = self.refused("--out-of-core", "--generate", "matern", "--n", 500, "--tile", 100, "--device-memory", "1kB")
-        self.assert_refused(run, "device 0 has a budget of 1000 bytes; 1 streams with tiles of 100 need at least 241152")
+        self.assert_refused(run, "--device-memory: a device has a budget of 1000 bytes; a stream with tiles of 100 needs at least 241152")
+        run = self.refused("--out-of-core", "--generate", "matern", "--n", 19400, "--tile", 3200, "--device-memory", "21MB")
+        self.assert_refused(run, "a budget of 21000000 bytes; a stream with tiles of 3200 needs at least 245760768")
+        self.assertLess(run.seconds, 2)  # before the matrix of 1.5 GB is filled
 
     def test_a_host_that_is_too_small(self):
         run = self.refused("--out-of-core", "--generate", "matern", "--n", 100000, "--max-memory", "1GB")

@@ -8,16 +8,19 @@
 #include "sparse/StrataTest_Ranks.hpp"
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/executor/detail/Strata_RankExchange.hpp>
 #include <ooc/team/detail/Strata_Lane.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -270,5 +273,31 @@ TYPED_TEST(OocRankFaults, CountTheRoomForTilesOfOthers) {
     (void)TileMatrix<TypeParam>::bytes_needed(n, tile, RankGrid{3, 2}, 6);
   }));
 }
+
+// Rank 0 stands still before its first tile is final, for which all others wait.
+template <class Exec>
+void tells_of_silence() {
+  constexpr double patience = 0.2, still = 1;  // seconds
+  auto const comm = test_ranks();
+  double const before = ooc::detail::patience_seconds.exchange(patience);
+  CholeskyOptions options;
+  std::atomic<bool> stood{comm.rank() != 0};
+  options.on_task = [&](Task const&) {
+    if (!stood.exchange(true)) std::this_thread::sleep_for(std::chrono::duration<double>(still));
+  };
+  std::vector<int> told;
+  options.on_silence = [&](int rank, double seconds) {
+    told.push_back(rank);
+    EXPECT_GE(seconds, patience);
+    EXPECT_LT(seconds, soon);
+  };
+  auto const factor = factor_of(make<Exec>(0), options);
+  ooc::detail::patience_seconds = before;
+  EXPECT_TRUE(factor.info().ok());
+  if (comm.rank() == 0) return;
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.front(), 0);
+}
+TYPED_TEST(OocRankFaults, TellsWhichRankKeepsTheOthersWaiting) { tells_of_silence<TypeParam>(); }
 
 }  // namespace

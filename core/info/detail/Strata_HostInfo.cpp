@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/info/detail/Strata_HostInfo.hpp>
 
+#include <core/blas/Strata_BlasBuffers.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <core/kokkos_ext/detail/Strata_HostThreads.hpp>
 
@@ -72,6 +73,10 @@ std::size_t available_memory_bytes(std::string const& root) {
   std::size_t available = physical_memory_bytes();
   if (auto const kilobytes = number_in(root + "/proc/meminfo", "MemAvailable:"))
     available = std::min(available, *kilobytes * 1024);
+  if (auto const left = address_space_left())
+    available =
+        std::min(available,
+                 *left - std::min(*left, blas_buffer_bytes(blas_threads_that_fit(host_threads()))));
   // Version 2 of control groups: the line "0::/a/b"; a limit may be set on any ancestor.
   std::string group = field(root + "/proc/self/cgroup", "0::").value_or("/");
   while (true) {

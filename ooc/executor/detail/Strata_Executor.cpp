@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <comm/Strata_Together.hpp>
+#include <core/blas/Strata_BlasBuffers.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/executor/detail/Strata_ExecutorStream.hpp>
@@ -171,6 +172,7 @@ MailboxLink Executor<Exec>::link_for(std::vector<Route> const& routes) {
 // What can be refused.
 template <class Exec>
 void Executor<Exec>::prepare(MailboxLink const& link, RankMessages messages) {
+  if (strata::runs_on_host<Exec>) reserve_blas_buffers(static_cast<int>(lanes_.size()));
   make_memories(link.carrier != nullptr);
   if (!folder_.empty())
     checkpoint_ = std::make_unique<CheckpointWriter>(
@@ -231,7 +233,7 @@ void Executor<Exec>::play(CholeskyReport& report) {
   Kokkos::Timer const timer;
   std::exception_ptr failed;  // of this rank alone
   try {
-    if (exchange_) exchange_->run(static_cast<int>(started));
+    if (exchange_) exchange_->run(static_cast<int>(started), options_.on_silence);
   } catch (...) {
     failed = std::current_exception();
     progress_.stop(failed);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/executor/detail/Strata_RankExchange.hpp>
 
+#include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/schedule/detail/Strata_RankRoom.hpp>
@@ -57,6 +58,7 @@ RankExchange<Exec>::RankExchange(TileMatrix<Exec>& matrix, RankOrder const& orde
       order_(order),
       sends_(std::move(messages.sends)),
       receives_(std::move(messages.receives)),
+      has_arrived_(receives_.size(), false),
       queues_(static_cast<std::size_t>(order.grid.ranks())),
       steps_(static_cast<std::size_t>(order.steps())),
       slot_of_(tile_count(matrix.tiles()), 0) {
@@ -191,8 +193,23 @@ void RankExchange<Exec>::finish_visit(std::int64_t step, Mark const& end, Mark c
   wake();
 }
 
+// The first tile that is missing is the one that keeps streams waiting: they come in the order in which they are needed.
 template <class Exec>
-void RankExchange<Exec>::run(int streams) {
+void RankExchange<Exec>::tell_silence(double seconds,
+                                      std::function<void(int, double)> const& on_silence) {
+  auto const missing = std::ranges::find(has_arrived_, false);
+  if (!on_silence || missing == has_arrived_.end() || !progress_.is_awaited()) return;
+  try {
+    on_silence(receives_[static_cast<std::size_t>(missing - has_arrived_.begin())].from, seconds);
+  } catch (...) {
+    progress_.stop(std::current_exception());
+  }
+}
+
+template <class Exec>
+void RankExchange<Exec>::run(int streams, std::function<void(int, double)> const& on_silence) {
+  Stopwatch quiet;
+  double told = 0;
   bool const is_host = strata::runs_on_host<Exec>;
   auto const shortest_pause = is_host ? shortest_pause_on_host : pause_beside_device;
   auto const longest_pause = is_host ? longest_pause_on_host : pause_beside_device;
@@ -202,6 +219,13 @@ void RankExchange<Exec>::run(int streams) {
     moved = receive() || moved;
     moved = send() || moved;
     moved = poll() || moved;
+    if (moved || !progress_.is_awaited()) {
+      quiet = Stopwatch();
+      told = 0;
+    } else if (quiet.seconds() - told >= patience_seconds) {
+      told = quiet.seconds();
+      tell_silence(told, on_silence);
+    }
     std::unique_lock lock(mutex_);
     bool const sent =
         std::ranges::all_of(queues_, [](Queue const& queue) { return queue.to_send.empty(); });
@@ -328,6 +352,7 @@ bool RankExchange<Exec>::poll() {
       [&](std::int64_t number, std::size_t bytes) {
         Message const& got = receives_[static_cast<std::size_t>(number)];
         std::size_t const tile = tile_number(got.row, got.col, matrix_.tiles());
+        has_arrived_[static_cast<std::size_t>(number)] = true;
         step_of(got).slots.push_back(slot_of_[tile]);
         tell("got", got, "from", got.from);
         bytes_received += bytes;

@@ -14,6 +14,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,9 @@ inline PretendedCarrier& pretended_carrier() {
   static PretendedCarrier carrier;
   return carrier;
 }
+
+/// How long a stream waits for a tile before its sender is told of, which a test shortens.
+inline std::atomic<double> patience_seconds{60};
 
 /// Between which ranks these messages go.
 std::vector<Route> routes_of(RankMessages const& messages);
@@ -77,8 +81,8 @@ class RankExchange {
   }
 
   /// Send and receive until all messages and so many streams have ended. The thread that calls MPI. What it throws is this
-  /// rank's alone.
-  void run(int streams);
+  /// rank's alone. `on_silence` is as in `CholeskyOptions`.
+  void run(int streams, std::function<void(int, double)> const& on_silence);
 
   std::size_t room_bytes() const { return room_bytes_; }
   std::uint64_t bytes_sent = 0, bytes_received = 0;
@@ -111,6 +115,7 @@ class RankExchange {
   bool receive();
   bool end_visits(int streams);
   bool poll();
+  void tell_silence(double seconds, std::function<void(int, double)> const& on_silence);
   Step& step_of(Message const& message);
   bool is_relay(Message const& sent) const { return !matrix_.has_tile(sent.row, sent.col); }
   bool is_staged(Message const& sent) const;
@@ -129,6 +134,7 @@ class RankExchange {
   Mailbox mailbox_;
   RankOrder const& order_;
   std::vector<Message> sends_, receives_;  // in their order
+  std::vector<bool> has_arrived_;          // of the receives
   std::vector<Queue> queues_;              // of sends, by rank
   std::size_t posted_ = 0;                 // receives
   std::vector<Step> steps_;

@@ -3,16 +3,30 @@
 #ifndef STRATA_OOC_TEAM_DETAIL_JOB_THREAD_HPP
 #define STRATA_OOC_TEAM_DETAIL_JOB_THREAD_HPP
 
+#include <core/Strata_Errors.hpp>
+
 #include <unistd.h>
 
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 namespace strata::ooc::detail {
+
+/// A thread of the system. Throws   MemoryError where it has none, with what limits them.
+template <class Function>
+std::thread started(Function&& run) {
+  try {
+    return std::thread(std::forward<Function>(run));
+  } catch (std::system_error const& error) {
+    throw MemoryError("no thread could be started: " + error.code().message() +
+                      "; address space (ulimit -v) and processes (ulimit -u) limit them");
+  }
+}
 
 /// A thread that does one job after another, and sleeps between them.
 ///
@@ -36,12 +50,12 @@ class JobThread {
 
   /// Begin a job, which must not throw; the one before has ended.
   ///
-  /// Throws   std::system_error if the system has no thread: then nothing was begun.
+  /// Throws   MemoryError if the system has no thread: then nothing was begun.
   void start(std::function<void()> job) {
     if (!is_here()) {
       abandon();
       auto state = std::make_unique<State>();
-      state->thread = std::thread([&state = *state] { state.run(); });
+      state->thread = started([&state = *state] { state.run(); });
       state_ = std::move(state);
     }
     state_->tell([&](State& state) { state.job = std::move(job); });

@@ -6,6 +6,7 @@
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_ByteSink.hpp>
 #include <core/io/Strata_ByteSource.hpp>
+#include <ooc/team/detail/Strata_JobThread.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -73,6 +74,9 @@ std::string text_of(double number) {
 
 template <class T>
 void require_same(std::string const& path, char const* what, T const& expected, T const& found) {
+  STRATA_REQUIRE(IoError, expected == found || text_of(expected) != text_of(found), path,
+                 ": the checkpoint's header is damaged: ", what,
+                 " has other bytes behind its text");
   STRATA_REQUIRE(IoError, expected == found, path, ": the checkpoint is of another run: ", what,
                  " is ", text_of(found), ", not ", text_of(expected));
 }
@@ -268,7 +272,7 @@ void read_column(std::string const& folder, CheckpointHeader const& header,
 }
 
 CheckpointWriter::CheckpointWriter(std::function<void(std::exception_ptr)> fail)
-    : fail_(std::move(fail)), thread_([this] { run(); }) {}
+    : fail_(std::move(fail)), thread_(started([this] { run(); })) {}
 
 CheckpointWriter::~CheckpointWriter() { finish(); }
 

@@ -25,7 +25,7 @@ double square_of(Exec const& exec, Communicator const& comm, double factor,
       },
       square);
   exec.fence("strata::sparse::norm");
-  comm.sum(std::span(&square, 1));
+  wait_for_ranks(comm, [&] { comm.sum(std::span(&square, 1)); });
   return square;
 }
 
@@ -53,7 +53,8 @@ double max_norm(Exec const& exec, Communicator const& comm,
       },
       Kokkos::Max<double>(most));
   exec.fence("strata::sparse::max_norm");
-  return comm.max(rows > 0 ? most : 0);
+  wait_for_ranks(comm, [&] { most = comm.max(rows > 0 ? most : 0); });
+  return most;
 }
 
 template <class Exec, class Scalar>

@@ -250,6 +250,25 @@ TYPED_TEST(CheckpointOn, SaysWhichSettingDiffers) {
   EXPECT_TRUE(same_bits(stored_matrix(again.matrix()), expected));
 }
 
+// Bytes that no text shows.
+TYPED_TEST(CheckpointOn, SaysThatAHeaderIsDamagedBehindAText) {
+  CholeskyOptions options;
+  options.checkpoint.folder = this->folder_;
+  auto const made = [&] {
+    return cholesky(devices_of<TypeParam>(1), field<TypeParam>(40, 8), options);
+  };
+  (void)made();
+  std::fstream file(ooc::detail::column_path(this->folder_, {0}),
+                    std::ios::in | std::ios::out | std::ios::binary);
+  std::string header(168, ' ');
+  file.read(header.data(), static_cast<std::streamsize>(header.size()));
+  auto const text = header.find("fp64");
+  ASSERT_NE(text, std::string::npos);
+  file.seekp(static_cast<std::streamoff>(text + 60)).put('\1').close();
+  EXPECT_TRUE(throws_with<IoError>(
+      "header is damaged: the list of precisions has other bytes behind its text", made));
+}
+
 // Entries that another kind of device has evaluated are another matrix's, unless they are the same.
 TYPED_TEST(CheckpointOn, SaysWhereEntriesWereEvaluated) {
   CholeskyOptions options;

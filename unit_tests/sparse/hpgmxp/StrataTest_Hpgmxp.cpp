@@ -133,7 +133,7 @@ void expect_run(std::optional<Precision> basis) {
   for (auto const& phase : std::array{result.mixed, result.fp64})
     for (auto const motif : {Motif::Multiply, Motif::GaussSeidel, Motif::Restrict, Motif::Prolong,
                              Motif::Orthogonalise, Motif::Update})
-      EXPECT_GT(phase->motif_seconds[motif], 0) << static_cast<int>(motif);
+      EXPECT_GT(phase->breakdown->slowest.seconds[motif], 0) << static_cast<int>(motif);
   EXPECT_EQ(Recorder::current(), nullptr);
   EXPECT_GT(result.flop_per_second(*result.mixed, FlopCount::Ornl), 0);
   EXPECT_LT(result.flop_per_second(*result.mixed, FlopCount::Ornl),
@@ -148,15 +148,54 @@ TEST(Hpgmxp, MotifSecondsAreThoseOfTheRegions) {
     return RecordedSpan{"work", name, zero, zero + std::chrono::seconds(seconds)};
   };
   std::string const matrix = "strata::sparse::DistributedMatrix::";
-  auto const seconds = motif_seconds(
-      {span(matrix + "multiply", 1), span(matrix + "residual", 2),
-       span(matrix + "gauss_seidel, from zero", 4), span(matrix + "gauss_seidel", 8),
-       span("interior, block 3", 8), span("strata::sparse::GeometricMultigrid::level 1", 16),
-       span("strata::sparse::add", 32), span("strata::sparse::KrylovBasis::combine", 64)});
+  auto const seconds =
+      motif_times(
+          {span(matrix + "multiply", 1), span(matrix + "residual", 2),
+           span(matrix + "gauss_seidel, from zero", 4), span(matrix + "gauss_seidel", 8),
+           span("interior, block 3", 8), span("strata::sparse::GeometricMultigrid::level 1", 16),
+           span("strata::sparse::add", 32), span("strata::sparse::KrylovBasis::combine", 64)})
+          .seconds;
   EXPECT_EQ(seconds[Motif::Multiply], 3);
   EXPECT_EQ(seconds[Motif::GaussSeidel], 12);
   EXPECT_EQ(seconds[Motif::Update], 96);
   EXPECT_EQ(seconds.total(), 111);
+}
+
+// A wait belongs to the motif that it lies in, whichever was told first; one outside of them to none.
+TEST(Hpgmxp, WaitingIsThatWithinAMotif) {
+  Recorder::Clock::time_point const zero;
+  auto const span = [&](std::string const& name, int from, int to) {
+    return RecordedSpan{"work", name, zero + std::chrono::seconds(from),
+                        zero + std::chrono::seconds(to)};
+  };
+  std::string const matrix = "strata::sparse::DistributedMatrix::";
+  auto const times = motif_times({span(waiting_span, 12, 16), span(matrix + "multiply", 0, 10),
+                                  span(waiting_span, 1, 2), span(waiting_span, 8, 10),
+                                  span("strata::sparse::KrylovBasis::orthogonalise", 11, 20),
+                                  span(waiting_span, 20, 24), span(matrix + "residual", 30, 31)});
+  EXPECT_EQ(times.seconds[Motif::Multiply], 11);
+  EXPECT_EQ(times.waiting[Motif::Multiply], 3);
+  EXPECT_EQ(times.seconds[Motif::Orthogonalise], 9);
+  EXPECT_EQ(times.waiting[Motif::Orthogonalise], 4);
+  EXPECT_EQ(times.waiting.total(), 7);
+}
+
+// Of ranks that take equally long the one that waits least is the slowest.
+TEST(Hpgmxp, TheSlowestRankIsTheOneThatComputesLongest) {
+  auto const comm = test_ranks();
+  int const last = comm.size() - 1;
+  MotifTimes own;
+  own.seconds[Motif::Multiply] = 5;
+  own.seconds[Motif::Restrict] = 100;
+  own.waiting[Motif::Multiply] = 4 - comm.rank();
+  auto const found = breakdown_of(comm, own, 110 + comm.rank(), 30);
+  EXPECT_EQ(found.rank, last);
+  EXPECT_EQ(found.slowest.waiting[Motif::Multiply], 4 - last);
+  EXPECT_EQ(found.slowest.seconds.total(), 105);
+  EXPECT_EQ(found.most_waiting[Motif::Multiply], 4);
+  EXPECT_DOUBLE_EQ(found.mean_waiting[Motif::Multiply], 4 - last / 2.0);
+  EXPECT_EQ(found.seconds, 110 + last);
+  EXPECT_EQ(found.iterations, 30);
 }
 
 TEST(Hpgmxp, IsInvalidIfATimedSolveBreaksOff) {
@@ -210,9 +249,52 @@ void expect_fullscale_takes_what_fp64_reached() {
   EXPECT_FALSE(result.mixed || result.fp64);
 }
 
+// One rank is asked to end in the third timed solve of an hour: this one ends, and what is done by then is the result.
+template <class Exec>
+void expect_cut() {
+  auto const comm = test_ranks();
+  if (comm.size() > 4) GTEST_SKIP() << "more ranks than a test machine has cores: minutes";
+  HpgmxpOptions options;
+  options.nx = options.ny = options.nz = 16;
+  options.seconds = 3600;
+  bool asked = false;
+  options.progress = [&](std::string const& phase) {
+    asked = asked || (comm.rank() == comm.size() - 1 && phase.starts_with("mixed, solve 3,"));
+  };
+  options.ends = [&] { return asked; };
+  auto const result = run_hpgmxp(Exec(), comm, options);
+  EXPECT_TRUE(result.is_cut);
+  EXPECT_TRUE(result.validation && result.validation->passed());
+  ASSERT_TRUE(result.mixed);
+  EXPECT_EQ(result.mixed->solves, 3);
+  EXPECT_TRUE(result.mixed->completed());
+  EXPECT_FALSE(result.mixed->breakdown);
+  EXPECT_FALSE(result.fp64);
+  EXPECT_GT(result.held_bytes, result.matrix_bytes);
+}
+
+// In the validation there is nothing to keep.
+template <class Exec>
+void expect_ended_in_the_validation() {
+  auto const comm = test_ranks();
+  HpgmxpOptions options;
+  options.nx = options.ny = options.nz = 16;
+  options.run = RunType::Validation;
+  options.validation_ranks = 2;
+  options.restart = 4;
+  options.tolerance = 1e-14;  // more iterations than lie between two questions
+  options.ends = [&] { return comm.rank() == 0; };
+  EXPECT_TRUE(throws_with<Error>("the validation was ended after 32 iterations",
+                                 [&] { (void)run_hpgmxp(Exec(), comm, options); }));
+}
+
 template <class Space>
 struct HpgmxpRun : testing::Test {};
 TYPED_TEST_SUITE(HpgmxpRun, Spaces, SpaceNames);
+TYPED_TEST(HpgmxpRun, EndsBetweenTimedSolvesWhereARankIsAskedTo) { expect_cut<TypeParam>(); }
+TYPED_TEST(HpgmxpRun, EndsInTheValidationWithAnErrorOfAll) {
+  expect_ended_in_the_validation<TypeParam>();
+}
 TYPED_TEST(HpgmxpRun, ValidatesAndTimesBothSolvers) {
   expect_run<TypeParam>(std::nullopt);
   expect_run<TypeParam>(Precision::fp16);
