@@ -12,7 +12,6 @@ FUNCTION_BUDGET = 60
 SLACK = 100  # what has so much less than the list says is listed anew
 # Lines of files, rounded up to fifty.
 LONGER_FILES = {
-    "apps/mle/Strata_Mle.cpp": 450,
     "apps/plot/strata_plot.py": 450,
     "apps/solve/Strata_SolveReport.cpp": 450,
     "bootstrap": 450,
