@@ -96,12 +96,14 @@ inline constexpr bool has_onednn = false;
 
 }  // namespace strata
 
-/// STRATA_UNROLL(N) before a loop of a host: N steps at a time. nvcc does not know the pragma.
+/// STRATA_UNROLL_HOST(N) before a loop of a host: N steps at a time. nvcc does not know the pragma.
 #ifdef __CUDACC__
-#define STRATA_UNROLL(N)
+#define STRATA_UNROLL_HOST(N)
 #else
+/// A pragma whose text a macro makes.
 #define STRATA_DETAIL_PRAGMA(TEXT) _Pragma(#TEXT)
-#define STRATA_UNROLL(N) STRATA_DETAIL_PRAGMA(GCC unroll N)
+/// N steps of the loop that follows at a time.
+#define STRATA_UNROLL_HOST(N) STRATA_DETAIL_PRAGMA(GCC unroll N)
 #endif
 
 #endif

@@ -62,9 +62,9 @@ struct SmallFactor {
         T const* const column = l + k * ld;
         Vector rows[R];
         for (int r = 0; r < R; ++r) rows[r] = at(i + r * lanes, k);
-        STRATA_UNROLL(8)
+        STRATA_UNROLL_HOST(8)
         for (int c = 0; c < width; ++c) {
-          STRATA_UNROLL(8)
+          STRATA_UNROLL_HOST(8)
           for (int r = 0; r < R; ++r) x[c][r] += rows[r] * column[j + c];
         }
       }
@@ -88,7 +88,7 @@ struct SmallFactor {
     Vector x[width][1];
     subtract(j, j, x);
     int c = 0;
-    STRATA_UNROLL(8)
+    STRATA_UNROLL_HOST(8)
     for (; c < width; ++c) {
       T const pivot = x[c][0][c];
       if (!(pivot > 0 && pivot <= std::numeric_limits<T>::max())) break;
@@ -96,7 +96,7 @@ struct SmallFactor {
       inverse[c] = 1 / root;
       x[c][0] *= inverse[c];
       x[c][0][c] = root;
-      STRATA_UNROLL(8)
+      STRATA_UNROLL_HOST(8)
       for (int other = c + 1; other < width; ++other) x[other][0] -= x[c][0] * x[c][0][other];
     }
     store(j, j, x);
@@ -108,13 +108,13 @@ struct SmallFactor {
   STRATA_INLINE void below(std::int64_t i, std::int64_t j, T const* inverse) const {
     Vector x[width][R];
     subtract(i, j, x);
-    STRATA_UNROLL(8)
+    STRATA_UNROLL_HOST(8)
     for (int c = 0; c < width; ++c) {
-      STRATA_UNROLL(8)
+      STRATA_UNROLL_HOST(8)
       for (int r = 0; r < R; ++r) x[c][r] *= inverse[c];
-      STRATA_UNROLL(8)
+      STRATA_UNROLL_HOST(8)
       for (int other = c + 1; other < width; ++other) {
-        STRATA_UNROLL(8)
+        STRATA_UNROLL_HOST(8)
         for (int r = 0; r < R; ++r) x[other][r] -= x[c][r] * l[j + other + (j + c) * ld];
       }
     }

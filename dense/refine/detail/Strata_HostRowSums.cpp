@@ -73,7 +73,7 @@ STRATA_INLINE void add_columns(ColumnsPart const& part, double* of_rows, double*
   using Vector = typename V::Vector;
   Eight<bytes> plain[columns], scaled[columns];
   auto const add_eight = [&](std::int64_t first, std::int64_t const* mask) STRATA_INLINE_LAMBDA {
-    STRATA_UNROLL(4)
+    STRATA_UNROLL_HOST(4)
     for (int v = 0; v < V::count; ++v) {
       std::int64_t const i = first + v * V::width;
       Vector row, scaled_row, d;
@@ -82,7 +82,7 @@ STRATA_INLINE void add_columns(ColumnsPart const& part, double* of_rows, double*
         V::load(scaled_of_rows + i, scaled_row);
         V::load(part.d + i, d);
       }
-      STRATA_UNROLL(4)
+      STRATA_UNROLL_HOST(4)
       for (int c = 0; c < columns; ++c) {
         Vector value;
         V::load_magnitude(part.a + i + c * part.ld, mask != nullptr ? mask + v * V::width : nullptr,

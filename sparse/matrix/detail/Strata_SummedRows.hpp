@@ -244,8 +244,9 @@ void launch_rows(Exec const& exec, int lanes, SumRowsOnDevice<Exec, Terms, Count
   constexpr std::int64_t threads = 128, scratch = 24 * 1024;
   auto const bytes = static_cast<std::int64_t>(Kernel::bytes(kernel.log_size));
   bool const in_scratch = kernel.tables.extent(0) == 0;
-  if (in_scratch)  // a block has whole warps, of which each group of lanes has a table
-    while (lanes < 32 && 32 / lanes * bytes > scratch) lanes *= 2;
+  constexpr std::int64_t most_lanes = 32, in_step = 64;  // a block has whole warps or wavefronts
+  if (in_scratch)
+    while (lanes < most_lanes && in_step / lanes * bytes > scratch) lanes *= 2;
   std::int64_t team = threads / lanes;
   if (in_scratch)
     while (team > 1 && team * bytes > scratch) team /= 2;
