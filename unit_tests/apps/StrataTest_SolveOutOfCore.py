@@ -489,7 +489,7 @@ class RankCheckpoints(OutOfCore):
         start = time.monotonic()
         run = strata_on(ranks, *arguments, **how)
         self.assertLess(time.monotonic() - start, self.SECONDS)
-        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertEqual(run.returncode, 1 if "No space left" in text else 2, run.stderr)  # the machine's, or the user's
         self.assertEqual(len(re.findall(r"(?<!\.)strata: ", run.stderr)), 1, run.stderr)
         self.assertRegex(run.stderr, text)
         self.assertNotIn("MPI_ABORT", run.stderr)
