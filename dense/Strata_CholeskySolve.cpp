@@ -160,6 +160,8 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   s.need_factor("log_determinant");
   auto const [leaves, of_scaling] = s.logarithms();
   double const of_factor = 2 * std::accumulate(leaves.begin(), leaves.end(), 0.0);
+  if (!std::isfinite(of_factor))  // a pivot is 0 in its format
+    return {.value = -of_scaling, .rounding_error = std::numeric_limits<double>::infinity()};
   using Block = typename State::Block;
   LogDeterminantOperators<ExecutionSpace> operators;
   operators.apply = [&s](Block const& X, Block const& Y) { s.apply_scaled(X, Y); };

@@ -28,18 +28,15 @@ std::int64_t finite_rows(ExecutionSpace const& exec, View const& A) {
   return first < n ? first : n;
 }
 
-// The leading block of this order, made smaller so that the sums of its rows are finite.
-template <class ExecutionSpace, class View>
-auto smaller_block(ExecutionSpace const& exec, View const& A, std::int64_t order) {
-  using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
-  auto const block =
-      strata::allocate<Block>(exec, "strata::dense::is_positive_definite::block", order, order);
+// The leading block of A, made smaller so that the sums of its rows are finite. Enqueued.
+template <class ExecutionSpace, class View, class Block>
+void copy_smaller(ExecutionSpace const& exec, View const& A, Block const& block) {
+  auto const order = static_cast<std::int64_t>(block.extent(0));
   for_each_element(
       "strata::dense::is_positive_definite::scale", exec, order, order,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         if (i >= j) block(i, j) = 0x1p-64 * A(i, j);
       });
-  return block;
 }
 
 }  // namespace
@@ -61,7 +58,11 @@ Info is_positive_definite(ExecutionSpace const& exec, Uplo uplo,
   } catch (ValueError const&) {  // a number, or the sum of a row, is not finite
   }
   std::int64_t const rows = finite_rows(exec, view);
-  Info const found = cholesky(exec, smaller_block(exec, view, rows), fp64).info();
+  using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
+  auto const block =
+      strata::allocate<Block>(exec, "strata::dense::is_positive_definite::block", rows, rows);
+  copy_smaller(exec, view, block);
+  Info const found = cholesky(exec, block, fp64).info();
   return found.ok() && rows < A.rows ? Info::breakdown(rows + 1) : found;
 }
 
