@@ -156,8 +156,8 @@ Solved solve(Shared const& factor, InAnywhere const& B, OutAnywhere const& X,
         exec.fence("strata::python::solve: X is written");
         KeptFactor::require_definite(work);
         bool const is_refined = options.refine != dense::Refine::None;
-        return Solved(report, is_refined && report.converged ? doubtful_error(work, report)
-                                                             : std::nullopt);
+        return Solved(report,
+                      is_refined && report.converged ? doubtful_error(work, report) : std::nullopt);
       });
 }
 

@@ -3,7 +3,7 @@
 #ifndef STRATA_KEPT_TILES_HPP
 #define STRATA_KEPT_TILES_HPP
 
-#include <ooc/Strata_TileMatrix.hpp>
+#include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 
