@@ -210,7 +210,8 @@ class PhaseLine(ProgramTest):
         def fits():
             for n in (3000, 6000, 9000):
                 self.assertEqual(strata("mle", "--generate", n, "--theta", "1,0.1,0.5,0.05", "--output", field).code, 0)
-                yield ["mle", "--locations", field, "--start", "1,0.1,0.7,0.05"]
+                # An order of which there is no table.
+                yield ["mle", "--locations", field, "--start", "1,0.01,12,0.05", "--lower", "0.01,0.001,11,0.01", "--upper", "9,1,20,1"]
 
         self.assert_shows(f"filling tiles, evaluation 1{LEFT}", fits())
 
