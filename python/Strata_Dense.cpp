@@ -116,7 +116,7 @@ void update(Shared const& factor, InAnywhere const& A, bool lower) {
   detail::work_with(factor, cube(stored.rows) / 3,
                     [kept = Kept(A), stored, lower, factor](c::DenseFactor& work) mutable {
                       factor->exchange(kept);
-                      dense::in_terms_of_triangle(!lower, [&] {
+                      return dense::in_terms_of_triangle(!lower, [&] {
                         work.update(uplo_of(stored, lower), stored.data, stored.ld);
                         return KeptFactor::require_definite(work);
                       });

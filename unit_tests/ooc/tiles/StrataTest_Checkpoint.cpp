@@ -264,7 +264,8 @@ TYPED_TEST(CheckpointOn, SaysThatAHeaderIsDamagedBehindAText) {
   file.read(header.data(), static_cast<std::streamsize>(header.size()));
   auto const text = header.find("fp64");
   ASSERT_NE(text, std::string::npos);
-  file.seekp(static_cast<std::streamoff>(text + 60)).put('\1').close();
+  file.seekp(static_cast<std::streamoff>(text + 60)).put('\1');
+  file.close();
   EXPECT_TRUE(throws_with<IoError>(
       "header is damaged: the list of precisions has other bytes behind its text", made));
 }
