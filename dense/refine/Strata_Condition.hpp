@@ -59,6 +59,7 @@ std::string describe(Breakdown const& breakdown);
 
 /// An entry of a matrix that is NaN or infinite.
 struct NonFiniteEntry : ValueError {
+  /// Entry (i, j), from 0.
   NonFiniteEntry(std::int64_t i, std::int64_t j);
   std::int64_t row, col;  ///< from 0
 };

@@ -101,7 +101,7 @@ Attempt try_strata(Routine routine, Problem<T>& p, Settings const& settings, std
   try {
     strata_options options = {};
     options.struct_size = sizeof options;
-    options.layers = settings.layers.c_str();
+    options.layers = settings.layers.empty() ? nullptr : settings.layers.c_str();
     options.leaf_size = settings.leaf;
     strata_status const status = by_strata(routine, p, options);
     if (status == STRATA_SUCCESS || status == STRATA_NOT_POSITIVE_DEFINITE) {

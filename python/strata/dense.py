@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from . import _arrays, _core
-from ._errors import NotConverged, ShapeError, warn
+from ._errors import NotConverged, ShapeError
+from ._errors import warn as _warn
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -25,10 +26,11 @@ class Factor:
     Several threads may use one factor; it works for one at a time, and `last_solve` is of the last of them.
     """
 
-    def __init__(self, core: _core.Factor, A: Any, lower: bool) -> None:
+    def __init__(self, core: _core.Factor, A: Any, lower: bool, may_jitter: bool) -> None:
         self._core = core
         self._A = A
         self._lower = lower
+        self._may_jitter = may_jitter
         self._last_solve: _core.SolveReport | None = None
 
     def _stream(self) -> int:
@@ -74,7 +76,8 @@ class Factor:
         matrix = _arrays.as_operand("A", A, (2,))
         self._core.update(_arrays.given(matrix, self._stream), self._lower)
         self._A = matrix
-        _tell_jitter(self._core.jitter)
+        if self._may_jitter:
+            _tell_jitter(self._core.jitter)
 
     def solve(
         self,
@@ -139,7 +142,7 @@ class Factor:
         report, error = self._core.solve(taken, given, refine, tolerance, max_iterations, restart)
         self._last_solve = report
         if error is not None:
-            warn(f"{int(digits(error))} digits of x are to be expected: A is ill-conditioned (error up to about {error:.0e})")
+            _warn(f"{int(digits(error))} digits of x are to be expected: A is ill-conditioned (error up to about {error:.0e})")
         if not report.converged and refine != "none":
             raise NotConverged(_failure(report), result, report)
         return result
@@ -291,8 +294,9 @@ def cholesky(
     if jitter not in (None, "auto"):
         raise ValueError(f"jitter is {jitter!r}, must be 'auto' or None")
     found = _core.cholesky(queue, taken, lower, text, leaf_size, shift, equilibrate, ladder, jitter == "auto")
-    _tell_jitter(found.jitter)
-    return Factor(found, matrix, lower)
+    if jitter == "auto":
+        _tell_jitter(found.jitter)
+    return Factor(found, matrix, lower, jitter == "auto")
 
 
 def forward_error(solve: _core.SolveReport, condition: _core.Condition) -> float:
@@ -506,7 +510,7 @@ def _enqueued(matrix: _arrays.Operand) -> tuple[_core.Queue | None, Any]:
 
 def _tell_jitter(jitter: float) -> None:
     if jitter > 0:
-        warn(f"A is not positive definite: its diagonal was made larger by {jitter:.0e} of its mean, and that matrix was factored")
+        _warn(f"A is not positive definite: its diagonal was made larger by {jitter:.0e} of its mean, and that matrix was factored")
 
 
 def _failure(report: _core.SolveReport) -> str:

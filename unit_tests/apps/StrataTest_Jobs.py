@@ -70,7 +70,8 @@ class Jobs(ProgramTest):
 
     def test_slurm_lets_a_fit_go_on_from_the_best(self):
         self.assertEqual(strata("mle", "--generate", 900, "--theta", "1,0.1,0.5,0.1", "--output", self.path("field.csv")).code, 0)
-        words = ("mle", "--locations", "field.csv", "--tile", 150, "--tolerance", "1e-12", "--json", "fit.json", "--standard-errors", "off")
+        words = ("mle", "--locations", "field.csv", "--tile", 150, "--tolerance", "1e-12", "--search", "bobyqa", "--json", "fit.json",
+                 "--standard-errors", "off")
         run = self.turn("strata.slurm", *words, READY="[ -e pid.0 ] && [ -e pid.1 ] && sleep 3")
         self.assertEqual(run.returncode, 0, run.stderr)
         start = re.search(r"--start (\S+) goes on", run.stderr).group(1)

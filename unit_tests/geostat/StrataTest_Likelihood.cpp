@@ -117,7 +117,7 @@ TYPED_TEST(LikelihoodTest, StatesWhatRoundingLeavesOfLogDetsOfVerySmoothFields) 
         EXPECT_LE(off, found.error()) << n << " " << range << ", seed " << seed;
         worst = std::max(worst, off / found.error());
       }
-  EXPECT_GT(worst, 0.03);
+  EXPECT_GT(worst, 0.02);
 }
 
 // With locations that are far apart S is diagonal, and sums of n terms are all that is rounded.

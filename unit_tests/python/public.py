@@ -151,15 +151,15 @@ def covariance_objects() -> Objects:
     yield factor, {
         "update": lambda f: f.update(COVARIANCE),
         "logdet": lambda f: f.logdet().value,
-        "loglikelihood": lambda f: f.loglikelihood(VALUES).log_likelihood,
-        "gradient": lambda f: f.gradient(VALUES).by,
+        "loglikelihood": lambda f: f.loglikelihood(VALUES, mean="constant").log_likelihood,
+        "gradient": lambda f: f.gradient(VALUES, mean="constant").by,
         "fisher_information": lambda f: f.fisher_information().of,
         "standard_errors": lambda f: f.standard_errors().of,
-        "predict": lambda f: f.predict(VALUES, NEW).mean,
+        "predict": lambda f: f.predict(VALUES, NEW, mean="constant").mean,
     }
     yield COVARIANCE, {"__call__": lambda c: c(np.ones(3)), "__eq__": lambda c: c == geostat.Matern(1.0, 0.2, 0.5, 0.1)}
-    looks = (factor.report, factor.loglikelihood(VALUES), factor.gradient(VALUES), factor.fisher_information(), factor.standard_errors())
-    for value in (*looks, factor.predict(VALUES, NEW)):
+    looks = (factor.report, factor.loglikelihood(VALUES, mean="constant"), factor.gradient(VALUES, mean="constant"), factor.fisher_information(), factor.standard_errors())
+    for value in (*looks, factor.predict(VALUES, NEW, mean="constant")):
         yield value, {}
 
 
@@ -202,8 +202,15 @@ def torch_likelihood() -> Any:
     import torch
 
     theta = torch.tensor([1.0, 0.2, 0.5, 0.1], dtype=torch.float64, requires_grad=True)
-    importlib.import_module("strata.torch").loglikelihood(theta, torch.from_numpy(PLACES), torch.from_numpy(VALUES)).backward()
+    importlib.import_module("strata.torch").loglikelihood(theta, torch.from_numpy(PLACES), torch.from_numpy(VALUES), mean="constant").backward()
     return theta.grad.numpy()
+
+
+def forward_error() -> float:
+    factor = strata.cholesky(A, "fp32")
+    factor.solve(B)
+    assert factor.last_solve is not None
+    return strata.forward_error(factor.last_solve, factor.condition())
 
 
 FUNCTIONS: dict[str, Callable[[], Any]] = {
@@ -211,14 +218,16 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "strata.cho_solve": lambda: strata.cho_solve(strata.cho_factor(A), B),
     "strata.cholesky": lambda: strata.cholesky(A, "fp16,fp32").info,
     "strata.configuration": strata.configuration,
+    "strata.digits": lambda: strata.digits(1e-9),
+    "strata.forward_error": forward_error,
     "strata.is_positive_definite": lambda: bool(strata.is_positive_definite(A)),
     "strata.solve": lambda: strata.solve(A, B),
     "strata.geostat.can_fit": geostat.can_fit,
     "strata.geostat.covariance_matrix": lambda: geostat.covariance_matrix(COVARIANCE, PLACES),
     "strata.geostat.fit": lambda: geostat.fit(PLACES, VALUES, fixed=["nu"], tolerance=1e-1, max_evaluations=5).report.evaluations if geostat.can_fit() else None,
-    "strata.geostat.loglikelihood": lambda: geostat.loglikelihood(PLACES, VALUES, COVARIANCE).log_likelihood,
-    "strata.geostat.loglikelihood_and_gradient": lambda: geostat.loglikelihood_and_gradient(PLACES, VALUES, COVARIANCE)[1].by,
-    "strata.geostat.predict": lambda: geostat.predict(PLACES, VALUES, NEW, COVARIANCE).variance,
+    "strata.geostat.loglikelihood": lambda: geostat.loglikelihood(PLACES, VALUES, COVARIANCE, mean="constant").log_likelihood,
+    "strata.geostat.loglikelihood_and_gradient": lambda: geostat.loglikelihood_and_gradient(PLACES, VALUES, COVARIANCE, mean="constant")[1].by,
+    "strata.geostat.predict": lambda: geostat.predict(PLACES, VALUES, NEW, COVARIANCE, mean="constant").variance,
     "strata.geostat.synthetic_field": lambda: geostat.synthetic_field(COVARIANCE, PLACES),
     "strata.ooc.cholesky": lambda: ooc.cholesky(block, 90, tile_size=30).info,
     "strata.sparse.solve": lambda: sparse.solve(GRID, ONES),

@@ -73,11 +73,11 @@ void expect_sums_of_a_solve(BasisNorm norm) {
   EXPECT_EQ(sums, expected);
 }
 
-/// The benchmark's cycles: of a warm-up, of one timed solve and of the breakdown, 23 of 30 iterations.
+/// The benchmark's cycles: of a warm-up, of one timed solve and of the recorded one, 33 of 30 iterations.
 template <class Exec>
 void expect_sums_of_the_benchmark() {
   auto const comm = test_ranks();
-  if (comm.size() != 2) GTEST_SKIP() << "690 iterations; one rank sends nothing, many take long";
+  if (comm.size() != 2) GTEST_SKIP() << "990 iterations; one rank sends nothing, many take long";
   HpgmxpOptions options;
   options.nx = options.ny = options.nz = 16;
   options.seconds = 0;
@@ -91,7 +91,7 @@ void expect_sums_of_the_benchmark() {
     at = std::search(at, sums.end(), cycle.begin(), cycle.end());
     if (at == sums.end()) break;
   }
-  EXPECT_EQ(cycles, 23);
+  EXPECT_EQ(cycles, 33);
   EXPECT_EQ(std::count(sums.begin(), sums.end(), 31), 0);  // no norm beside products
 }
 
