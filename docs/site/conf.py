@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sphinx' settings for the site; make.py adds the man pages, and where the reference's sources are."""
 
+import importlib.util
 import re
 
 from sphinx.addnodes import toctree
@@ -20,6 +21,7 @@ breathe_default_project = "strata"
 breathe_domain_by_extension = {"h": "c"}
 default_role = "code"
 autodoc_member_order = "bysource"
+autodoc_mock_imports = [name for name in ("torch",) if importlib.util.find_spec(name) is None]  # large, and read for its names alone
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 
