@@ -55,8 +55,8 @@ struct MatrixRef {
   Data* data = nullptr;                   ///< the first element
   std::int64_t rows = 0, cols = 0;        ///< its shape
   std::int64_t ld = 1;                    ///< leading dimension, >= max(1, rows)
-  Precision precision = Precision::fp64;  ///< that it is stored in
-  double const* scale = nullptr;          ///< in device memory; nullptr: 1
+  Precision precision = Precision::fp64;  ///< format of the stored numbers
+  double const* scale = nullptr;          ///< factor of all elements, in device memory; nullptr: 1
 
   /// Whether the extents are >= 0, ld is large enough, and there are data where there are elements.
   bool is_valid() const {

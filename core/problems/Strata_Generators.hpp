@@ -33,9 +33,9 @@ enum class MatrixKind : std::uint8_t {
 /// Parameters of `generate`; a kind ignores those that it has no use for.
 struct GeneratorOptions {
   double condition = 100;      ///< 2-norm condition number of a prescribed spectrum; >= 1
-  std::uint64_t seed = 1;      ///< of everything random
+  std::uint64_t seed = 1;      ///< seed of everything random
   double diagonal_spread = 1;  ///< see `spread_diagonal`
-  double correlation = 0.5;    ///< of Kms, in (0, 1)
+  double correlation = 0.5;    ///< correlation of neighbours for Kms, in (0, 1)
   /// Hears what part of the matrix is made, 0 to 1, from any thread, but from one at a time.
   std::function<void(double)> on_progress = {};
 };

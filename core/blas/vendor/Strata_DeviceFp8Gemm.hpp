@@ -23,8 +23,8 @@ namespace strata::vendor {
 
 /// GEMM of two FP8 operands on the matrix units, by cublasLt or hipBLASLt, into any type.
 ///
-/// The libraries take A^T B only, with all pointers, leading dimensions and columns a multiple of 16
-/// bytes, and FP32 results among others: operands that are otherwise are packed first, results
+/// The libraries take A^T B only, with all pointers, leading dimensions and columns a multiple of
+/// 16 bytes, and FP32 results among others: operands that are otherwise are packed first, results
 /// stored by a second kernel. gfx942 multiplies the FNUZ kinds: OCP's are recoded while they are
 /// packed, at half their value, which alpha makes good. All others multiply OCP's, as they are.
 ///
@@ -64,7 +64,7 @@ class DeviceFp8Gemm {
   /// What one call depends on.
   struct Shape {
     DataType a, b;
-    float const* scale;  ///< of A B, on the device; or null
+    float const* scale;  ///< scale of A B, on the device; or null
     std::int64_t m, n, k, lda, ldb, ldc;
     auto operator<=>(Shape const&) const = default;
   };
