@@ -208,14 +208,18 @@ struct LengthsOfRows {
   }
 };
 
+// How many rows have tables of each size, and the size of each row, for which `widths` is asked once.
 template <class Exec, class Widths>
-TableSizes sizes_of(Exec const& exec, std::int64_t rows, Widths const& widths) {
+TableSizes sizes_of(Exec const& exec, std::int64_t rows, Widths const& widths,
+                    Vector<std::uint8_t, typename Exec::memory_space> const& size_of) {
   TableSizes found;
   Kokkos::parallel_reduce(
       "strata::sparse::summed_rows::sizes", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t row, TableSizes& total) {
         std::int64_t const width = widths(row);
-        ++total.rows[TableSizes::of(width)];
+        int const size = TableSizes::of(width);
+        size_of(row) = static_cast<std::uint8_t>(size);
+        ++total.rows[size];
         total.most = width > total.most ? width : total.most;
       },
       Kokkos::Sum<TableSizes>(found));
@@ -224,13 +228,14 @@ TableSizes sizes_of(Exec const& exec, std::int64_t rows, Widths const& widths) {
 }
 
 // The rows with tables of one size, ascending.
-template <class Exec, class Widths>
-void list_rows(Exec const& exec, std::int64_t rows, Widths const& widths, int size,
-               Vector<std::int32_t, typename Exec::memory_space> const& list) {
+template <class Exec>
+void list_rows(Exec const& exec, Vector<std::uint8_t, typename Exec::memory_space> const& size_of,
+               int size, Vector<std::int32_t, typename Exec::memory_space> const& list) {
   Kokkos::parallel_scan(
-      "strata::sparse::summed_rows::list", RowPolicy<Exec>(exec, 0, rows),
+      "strata::sparse::summed_rows::list",
+      RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(size_of.extent(0))),
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t& at, bool final) {
-        bool const mine = TableSizes::of(widths(row)) == size;
+        bool const mine = size_of(row) == size;
         if (final && mine) list(at) = static_cast<std::int32_t>(row);
         at += mine ? 1 : 0;
       });
@@ -267,14 +272,15 @@ void sum_by_sizes(Exec const& exec, Terms const& terms, std::int64_t rows, Width
                   int lanes, LocalCsr<Exec> const& C) {
   using Space = typename Exec::memory_space;
   using Kernel = SumRowsOnDevice<Exec, Terms, Counts>;
-  auto const sizes = sizes_of(exec, rows, widths);
+  PooledVector<std::uint8_t, Exec> const size_of(exec, "strata::sparse::summed_rows::sizes", rows);
+  auto const sizes = sizes_of(exec, rows, widths, size_of.view());
   for (int size = 0; size < TableSizes::sizes; ++size) {
     std::int64_t const count = sizes.rows[size];
     if (count == 0) continue;
     PooledVector<std::int32_t, Exec> list;
     if (count < rows) {
       list = {exec, "strata::sparse::summed_rows::list", count};
-      list_rows(exec, rows, widths, size, list.view());
+      list_rows(exec, size_of.view(), size, list.view());
     }
     Kernel kernel{terms,
                   RowList<Space>{count, list.view()},
