@@ -173,9 +173,9 @@ class SmallFloat {
     return static_cast<Bits>(rounded | (unsigned_result ? 0 : sign));
   }
 
-  // Double to float, inexact results made odd: a float has at least two bits more than the small
-  // format, so rounding the result again equals one rounding of the double (Boldo & Melquiond,
-  // 2008).
+  // Rounds a double to float so that inexact results are odd. A float has at least two bits more
+  // than the small format, so that rounding the result again equals one rounding of the double
+  // (Boldo & Melquiond, 2008).
   KOKKOS_FUNCTION static float round_to_odd(double value) {
     float const nearest = static_cast<float>(value);
     double const back = nearest;

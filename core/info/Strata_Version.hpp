@@ -70,14 +70,15 @@ struct Devices {
 /// Throws   VendorError if the GPUs' runtime fails.
 Devices devices();
 
-/// Whether products on the host multiply such numbers on matrix units, many times as fast as fp32:
-/// a processor with AMX, in a build with oneDNN, in a process that was not forked from one that had
-/// made such products.
+/// Whether products on the host multiply such numbers on matrix units, many times as fast as fp32.
+/// This needs a processor with AMX and a build with oneDNN. A process that was forked from one that
+/// had made such products has none.
 bool host_has_matrix_units(Precision precision);
 
-/// Memory that this process can take without swapping: what the system has available, or what is
-/// left of the control group's limit (a container's, a batch job's) if that is less, or of the
-/// limit on address space (`ulimit -v`), less what threads that call the BLAS take of it.
+/// Memory that this process can take without swapping. It is the least of what the system has
+/// available, and what the control group's limit (a container's, a batch job's) and the limit on
+/// address space (`ulimit -v`) leave. Threads that call the BLAS take a part of the address space,
+/// which is subtracted.
 std::size_t available_memory_bytes();
 
 /// Logical processors that this process may run on: those of its affinity.

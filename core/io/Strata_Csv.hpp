@@ -42,9 +42,9 @@ enum class MissingNumbers {
 ///          the value, whatever its name. Text may be in double quotes ("" inside stands for one),
 ///          numbers not. Blank lines, lines that begin with '#', CR LF, a byte order mark and gzip
 ///          are accepted.
-/// Throws   IoError "path:line: ..." for a missing, doubled or ambiguous column, a line with too
-///          few or too many fields, an open quote, a value that is no finite number, lon outside
-///          [-180, 360] or lat outside [-90, 90], and a file without a station; MemoryError beyond
+/// Throws   IoError "path:line: ..." for a missing, doubled or ambiguous column; a line with too
+///          few or too many fields; an open quote; a value that is no finite number; lon outside
+///          [-180, 360] or lat outside [-90, 90]; a file without a station. MemoryError beyond
 ///          `options.max_bytes`.
 Stations read_stations(std::string const& path, ReadOptions const& options = {},
                        MissingNumbers missing = MissingNumbers::Refused);

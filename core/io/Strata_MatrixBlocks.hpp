@@ -63,10 +63,10 @@ struct SymmetryCheck {
 ///          The file must not change while the object lives.
 class MatrixBlocks {
  public:
-  /// Throws   IoError "path: ..." for another format, a coordinate file, a matrix that is not
-  ///          square, a file that is not exactly as long as it says, a sidecar with a key that is
-  ///          missing, unknown or out of range, a checksum that differs, or a scratch file that
-  ///          can't be written; what the readers throw for a header or text that is not right.
+  /// Throws   IoError "path: ..." for another format; a coordinate file; a matrix that is not
+  ///          square; a file that is not exactly as long as it says; a sidecar with a key that is
+  ///          missing, unknown or out of range; a checksum that differs; a scratch file that can't
+  ///          be written; what the readers throw for a header or text that is not right.
   explicit MatrixBlocks(std::string const& path, MatrixBlocksOptions const& options = {});
   ~MatrixBlocks();
   MatrixBlocks(MatrixBlocks&&) noexcept;

@@ -117,8 +117,8 @@ struct MatrixMarketWriteOptions {
 /// Result   numbers with as many digits (at most 17) as reading back to the same bits needs. The
 ///          file appears whole or not at all: a temporary file in its folder, fsync, rename.
 /// Throws   ShapeError, ValueError before anything is written: an array that is not square and
-///          exactly symmetric where that was asked for, indices out of range or above the diagonal,
-///          vectors of unequal length, a position listed twice, numbers that are not finite.
+///          exactly symmetric where that was asked for; indices out of range or above the diagonal;
+///          vectors of unequal length; a position listed twice; numbers that are not finite.
 ///          IoError with errno's text.
 void write_matrix_market(std::string const& path, ConstHostMatrix const& A,
                          MatrixMarketWriteOptions const& options = {});

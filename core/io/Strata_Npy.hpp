@@ -35,9 +35,9 @@ NpyHeader read_npy_header(std::string const& path);
 /// either order.
 ///
 /// Memory   the result and at most 8 MiB; fp64 in Fortran order is read straight into the result.
-/// Throws   IoError "path: ..." for another dtype (object arrays would need pickle), a header
-///          longer than 64 KiB or not exactly the three keys, a shape whose bytes are not exactly
-///          the rest of the file, a number that is not finite (with its 1-based position).
+/// Throws   IoError "path: ..." for another dtype (object arrays would need pickle); a header
+///          longer than 64 KiB or not exactly the three keys; a shape whose bytes are not exactly
+///          the rest of the file; a number that is not finite (with its 1-based position).
 ///          MemoryError beyond `options.max_bytes`.
 /// Source   NumPy Enhancement Proposal 1 (NEP 1) and numpy.lib.format, versions 1.0 to 3.0.
 NpyMatrix read_npy(std::string const& path, ReadOptions const& options = {});

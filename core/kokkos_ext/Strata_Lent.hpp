@@ -16,11 +16,12 @@
 
 namespace strata {
 
-/// A T lent to one owner at a time: on a device an instance, a library's handle and its workspace
-/// cost more to make than a small matrix to factor. It is one that an earlier owner on the same
-/// device has left, or a new one.
+/// A T that is lent to one owner at a time. On a device, to make an instance, or a library's handle
+/// and its workspace, costs more than to factor a small matrix. So an owner gets a T that an
+/// earlier owner on the same device has left, or else a new one.
 ///
-/// Whoever gives it back has ended the work on it, and left nothing in it of what is his.
+/// Before it is returned, the owner must have finished all work on it and removed every reference
+/// to its own data.
 ///
 /// Memory   `most` of each T and device are kept until Kokkos ends. One whose owner ends by an
 ///          exception is not.

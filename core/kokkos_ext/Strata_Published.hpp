@@ -17,9 +17,9 @@ namespace strata {
 /// Numbers that one team of a kernel writes and others wait for: each is its own flag, as all bits
 /// are 1 until it is there.
 ///
-/// A kernel that waits must not wait for a team that may not have begun: let its teams take their
-/// work in an order in which each piece needs earlier ones alone, in the order in which they start
-/// (`atomic_fetch_add`), not by their rank.
+/// A kernel that waits must not wait for a team that may not have begun: Its pieces of work need an
+/// order in which each needs earlier pieces alone. Teams take pieces in the order in which the
+/// teams start (`atomic_fetch_add`), not by their rank.
 template <class T>
 struct Published {
   /// An unsigned integer of the same size.

@@ -9,9 +9,9 @@
 
 namespace strata::detail {
 
-/// A batch of systems of one order, as kernels take it: A = L L^T, where the triangle that holds A
-/// becomes L, and then A X = B, X overwriting B. L(i, j) is an element of either triangle: that of
-/// the other is L^T.
+/// A batch of systems of one order, as kernels take it. A = L L^T, where the triangle that holds A
+/// becomes L. Then A X = B, where X overwrites B. The strides tell whether L is the lower triangle,
+/// or L^T the upper one.
 ///
 /// Result   info: 0, or the order of the first pivot that is not a positive finite number, in which
 ///          case B is not written.

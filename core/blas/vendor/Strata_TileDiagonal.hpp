@@ -13,12 +13,11 @@ namespace strata::vendor::tiles {
 /// All tiles on the diagonal, one after the other, each with the tile below it, by halves of 32
 /// columns.
 ///
-/// Warp 0 eliminates the columns. Others follow it with other rows: warp 1 with those of the two
-/// triangles of the inverse, warp 2 with those of the other half of the tile, warps 2 and 3 with
-/// the first half of the columns of the tile below, warps 5 and 6 with its second half, and warp 4
-/// with the part of the inverse between its triangles. Warps 4, 5 and 6 make the products between
-/// the halves. Warp 7 hands on the pivots' columns, and takes part in the product within the tile
-/// below.
+/// Warp 0 eliminates the columns. Other warps follow with other rows. Warp 1 has the rows of the
+/// two triangles of the inverse, and warp 2 the other half of the tile. In the tile below, warps 2
+/// and 3 have the first half of the columns, warps 5 and 6 the second half. Warp 4 has the part of
+/// the inverse between its triangles. Warps 4, 5 and 6 make the products between the halves. Warp 7
+/// hands on the pivots' columns, and takes part in the product within the tile below.
 template <class T>
 class DiagonalTiles {
  public:

@@ -122,9 +122,9 @@ class Progress {
   }
 };
 
-/// The rows of a pivot block of 32 x 32, by one warp, a row a lane: column j of the elimination
-/// goes to C + 32 j, not divided by the root of its pivot. What lies above the diagonal means
-/// nothing.
+/// Eliminates a pivot block of 32 x 32 by one warp, where each lane has a row. Column j of the
+/// elimination goes to C + 32 j, not divided by the root of its pivot. What lies above the diagonal
+/// means nothing.
 ///
 /// All else waits for this. So it is one piece of code without loops, in which the work of a column
 /// is done while the next one and its pivot are on their way.

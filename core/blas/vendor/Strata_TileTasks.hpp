@@ -159,10 +159,10 @@ __device__ __forceinline__ void store(T const* S, T* to, std::int64_t ld_to, int
 }
 
 /// Tile (row, col) of L, or of V where row >= across: what A has there, less its products with
-/// finished tiles, solved for. The block with the diagonal has the tiles there and below it; of
-/// them tasks make what does not wait for that block: (col, col) the next tile on the diagonal; and
-/// (col + 1, col) and (col + 2, col) half of tile (col + 2, col) each and then of the tile to its
-/// right, as that block waits for this next.
+/// finished tiles, solved for. The block with the diagonal has the tiles there and below it; tasks
+/// make the parts of these that do not wait for that block. Task (col, col) makes the next tile on
+/// the diagonal. Tasks (col + 1, col) and (col + 2, col) each make half of tile (col + 2, col).
+/// Then each makes half of the tile to its right, for which that block waits next.
 ///
 /// Task (col, col) also brings column col - 1 of that block's results to A and V, and the last one
 /// its own. It does so at its end, since in a column that block waits for the tile below before it

@@ -15,9 +15,9 @@ namespace strata::vendor {
 
 namespace {
 
-/// A pool of one device. It hands out and takes back in the order of a stream of its own, on which
-/// nothing else happens, and takes back only when the device has nothing to do any more: so all
-/// streams may use what it lends, and may end before.
+/// A pool of one device. It hands out and takes back in the order of its own stream, on which
+/// nothing else happens. It takes back only when the device has nothing to do any more. So all
+/// streams may use what it lends, and may end before it.
 class Pool {
  public:
   /// A pool of the current device.
