@@ -16,7 +16,7 @@ namespace strata {
 class Communicator;
 
 /// A grid of processes and this one's coordinates in it, as BLACS' gridinfo gives them: row and col
-/// are -1 on a rank outside of the grid, whose other numbers are not read.
+/// are -1 on a rank outside of the grid. The other numbers of such a rank are not read.
 struct ProcessGrid {
   int rows = 1;  ///< P
   int cols = 1;  ///< Q
@@ -32,7 +32,7 @@ struct WholeBlock {
   int rank = 0;                     ///< the rank that has it, or wants it
 };
 
-/// A matrix of doubles that ranks hold in ScaLAPACK's two-dimensional block-cyclic form: row i
+/// A matrix of doubles that ranks hold in ScaLAPACK's two-dimensional block-cyclic form. Row i
 /// belongs to row (i / MB + RSRC) mod P of the grid, column j to column (j / NB + CSRC) mod Q.
 ///
 /// It keeps the pointer to this rank's numbers, which stay the caller's, in host memory. Copies
@@ -47,9 +47,10 @@ class BlockCyclic {
   /// Shape    A: on each process of the grid LLD x its columns, by columns; nullptr where it has
   ///          none, and on ranks outside of the grid, whose descriptor is not read. Any blocks, any
   ///          first process, any LLD that holds the rows.
-  /// Throws   ValueError, on all ranks, with the numbers, for a descriptor out of range, one that
-  ///          differs from another rank's in more than LLD, a grid of another number of processes,
-  ///          two at the same coordinates, or no memory where there are blocks.
+  /// Throws   ValueError, on all ranks, with the numbers: for a descriptor out of range; a
+  ///          descriptor that differs from another rank's in more than LLD; a grid of another
+  ///          number of processes; two processes at the same coordinates; no memory where there are
+  ///          blocks.
   BlockCyclic(std::shared_ptr<Communicator const> comm, ProcessGrid const& grid,
               std::span<int const, 9> descriptor, double* A);
   /// The same for ScaLAPACK with wide integers.

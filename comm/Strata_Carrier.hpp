@@ -43,8 +43,8 @@ struct CarrierOffer {
   std::shared_ptr<Carrier> carrier;  ///< nullptr: none
   std::string obstacle;              ///< why; empty: a carrier, or one rank
 };
-/// By NCCL or RCCL, whose kernels, in a stream for each route, copy from and to memory that the
-/// device with this number reads: its own, or pinned memory of the host.
+/// Offers a carrier by NCCL or RCCL, with a stream for each route. The kernels copy from and to
+/// memory that the device with this number reads: its own, or pinned memory of the host.
 ///
 /// `routes`: those that begin or end at this rank, no more than the device has queues for. A
 /// communicator of NCCL is made once for each, and for these devices, and ends with `comm`, of

@@ -21,12 +21,12 @@
 
 namespace strata {
 
-/// What an exception is besides its strata type if all ranks throw it at the same point:
-/// `Communicator::agree` makes such.
+/// The second base class of an exception that all ranks throw at the same point.
+/// `Communicator::agree` makes such exceptions.
 ///
-/// Any other that leaves something collective on several ranks - a message, a vendor's call or an
-/// allocation failed in the middle of it - is one rank's own. The others don't know of it and would
-/// wait for this one for ever: a program that catches it says so and ends them all (MPI_Abort).
+/// Any other exception from a collective call on several ranks concerns this rank alone: a message,
+/// a vendor's call or an allocation failed in the middle. The other ranks do not learn of it and
+/// would wait for ever. A program that catches it should say so and end all ranks (MPI_Abort).
 struct AgreedError {
   virtual ~AgreedError() = default;
 };
@@ -56,11 +56,11 @@ class Communicator {
   /// The number of ranks.
   int size() const { return size_; }
 
-  /// In place, over the ranks; the same bits on each.
+  /// The sums over the ranks, in place; each rank gets the same bits.
   void sum(std::span<double> values) const;
   /// The largest value of all ranks, on each.
   double max(double value) const;
-  /// In place, those of rank `root` on all.
+  /// The values of rank `root`, in place on all ranks.
   void broadcast(std::span<double> values, int root) const;
   /// The value of each rank.
   std::vector<std::int64_t> gather(std::int64_t value) const;
