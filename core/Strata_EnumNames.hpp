@@ -15,14 +15,14 @@ namespace strata {
 template <class Enum, std::size_t count>
 struct EnumNames {
   std::string_view what;           ///< what a value is: "no refinement 'x'; there are ..."
-  std::array<Enum, count> values;  ///< in the table's order
-  std::array<std::string_view, count> names;  ///< of the values, one by one
+  std::array<Enum, count> values;  ///< values in the table's order
+  std::array<std::string_view, count> names;  ///< names of the values, one by one
 };
 
 /// A value of an enum and its name, as a row of the table.
 template <class Enum>
 struct EnumName {
-  Enum value;             ///< of the enum
+  Enum value;             ///< value of the enum
   std::string_view name;  ///< for people and files
 };
 

@@ -34,7 +34,7 @@ enum class Precision : std::uint8_t {
 /// What a kernel or a scale needs to know of a precision.
 struct PrecisionTraits {
   std::string_view name;  ///< as users write it: "fp64", "fp8_e4m3", ...
-  std::size_t bytes;      ///< of one number
+  std::size_t bytes;      ///< bytes of one number
   double unit_roundoff;   ///< largest relative error of rounding to nearest, for tf32 and
                           ///< fp16_split as an operand of a product
   double max_finite;      ///< largest finite number
@@ -90,7 +90,8 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr Precision storage(Precision precision) {
   return is_format ? Precision::fp32 : precision;
 }
 
-/// Whether products alone know it (tf32, fp16_split): all else takes the numbers as they are stored.
+/// Whether products alone know it (tf32, fp16_split): all else takes the numbers as they are
+/// stored.
 constexpr bool is_product_format(Precision precision) { return storage(precision) != precision; }
 
 namespace detail {
@@ -134,8 +135,8 @@ struct PrecisionOf<fp8_e5m2fnuz> {
 template <class T>
 inline constexpr Precision precision_of = detail::PrecisionOf<std::remove_cv_t<T>>::value;
 
-/// True for numbers stored in a type that arithmetic is done in (fp32, fp64); the others are storage
-/// and GEMM operands.
+/// True for numbers stored in a type that arithmetic is done in (fp32, fp64); the others are
+/// storage and GEMM operands.
 constexpr bool is_arithmetic(Precision precision) {
   return precision == Precision::fp64 || storage(precision) == Precision::fp32;
 }

@@ -23,15 +23,16 @@ namespace strata::vendor {
 
 /// GEMM of two FP8 operands on the matrix units, by cublasLt or hipBLASLt, into any type.
 ///
-/// The libraries take A^T B only, with all pointers, leading dimensions and columns a multiple of 16
-/// bytes, and FP32 results among others: operands that are otherwise are packed first, results
-/// stored by a second kernel. gfx942 multiplies the FNUZ kinds: OCP's are recoded while they are
-/// packed, at half their value, which alpha makes good. All others multiply OCP's, as they are.
+/// The libraries take A^T B only. All pointers, leading dimensions and columns must be multiples of
+/// 16 bytes; results may be FP32. Other operands are packed first, and other results are stored by
+/// a second kernel. gfx942 multiplies the FNUZ kinds of FP8. OCP's numbers are recoded to half
+/// their value while they are packed, and alpha restores the factor. All other devices multiply
+/// OCP's numbers as they are.
 ///
 /// Memory   packed copies and an FP32 product where needed, kept.
 /// Error    Hopper's matrix unit aligns the products within one instruction to about 14 bits before
-///          it adds, so a sum is that of fp32 to about 2^-12 sum |a b|, far below the operands' own
-///          roundoff of 2^-4.
+///          it adds. So a sum differs from fp32's by about 2^-12 sum |a b|, far below the operands'
+///          own roundoff of 2^-4.
 class DeviceFp8Gemm {
  public:
   using Exec = runtime::Exec;
@@ -64,7 +65,7 @@ class DeviceFp8Gemm {
   /// What one call depends on.
   struct Shape {
     DataType a, b;
-    float const* scale;  ///< of A B, on the device; or null
+    float const* scale;  ///< scale of A B, on the device; or null
     std::int64_t m, n, k, lda, ldb, ldc;
     auto operator<=>(Shape const&) const = default;
   };
