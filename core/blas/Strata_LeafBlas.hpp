@@ -14,6 +14,9 @@
 
 namespace strata {
 
+template <class ExecutionSpace>
+class IntegerBlas;
+
 /// Which code runs a leaf operation.
 enum class BlasPath {
   Automatic,      ///< the vendor library where it has the operation and types, else Kokkos Kernels,
@@ -37,8 +40,8 @@ constexpr auto names_of(BlasPath) {
 /// exactly, sums are accumulated in fp64 if an operand of the product is fp64 and in fp32
 /// otherwise, and the result is rounded once to its type. Where both operands of a product are in
 /// tf32 or both in fp16_split, it is made of them so, with an error of at most 4 unit roundoffs of
-/// the format more (`detail::FormattedProduct`); all else takes them as the fp32 that they are stored
-/// as. beta = 0 overwrites, NaN included.
+/// the format more (`detail::FormattedProduct`); both in one of int8x6 to int8x16, it is made of integers
+/// (`detail::IntegerProduct`). All else takes them as the fp32 or fp64 that they are stored as. beta = 0 overwrites, NaN included.
 /// A scale (`MatrixRef::scale`) is honoured on inputs and on the results of gemm and convert; any
 /// other matrix that is written must have none.
 ///
@@ -78,11 +81,14 @@ class LeafBlas {
   /// run; on a host this object. Made at the first call and kept.
   LeafBlas& urgent();
 
+  /// What products of integers are made of, on the same instance; made at the first call and kept.
+  IntegerBlas<ExecutionSpace>& integers();
+
   /// Room for later calls' workspace, in bytes.
   void reserve(std::size_t bytes);
 
   /// The same for products of up to m x n x k, and batches that make up no more, in `format` into
-  /// fp32; other precisions than tf32 and fp16_split need none.
+  /// the type that it is stored as; precisions that are not product formats need none.
   ///
   /// Throws   ShapeError if an extent is negative.
   void reserve_product(Precision format, std::int64_t m, std::int64_t n, std::int64_t k);
