@@ -447,10 +447,12 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
     LayerList const split = automatic_layers<TypeParam>(9000, 1),
                     fp16 = automatic_layers<TypeParam>(30000, 1);
     auto const steps = detail::rungs<TypeParam>(30000, fp16, 0);
-    ASSERT_EQ(steps.size(), 3u);
+    ASSERT_EQ(steps.size(), 4u);
     EXPECT_EQ(*steps[1].layers.begin(), P::fp16_split);
-    EXPECT_EQ(steps[2].layers, fp64);
-    EXPECT_EQ(detail::rungs<TypeParam>(9000, split, 0).size(), 2u);
+    EXPECT_EQ(steps[2].layers, LayerList{P::int8x9});
+    EXPECT_EQ(steps[3].layers, fp64);
+    EXPECT_EQ(detail::rungs<TypeParam>(9000, split, 0).size(), 3u);
+    EXPECT_EQ(detail::patience<TypeParam>(9000, split, LayerList{P::int8x7}).iterations, 9);
     EXPECT_EQ(detail::patience<TypeParam>(9000, split, fp64).iterations, 9000 / 400);
     EXPECT_EQ(detail::patience<TypeParam>(30000, fp16, steps[1].layers).iterations, 30);
     // a block in fp64 that costs more than the rung is left
@@ -465,6 +467,25 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
     EXPECT_EQ(detail::least_pivot<TypeParam>(30000, fp16, steps[1].layers), 6 * 0x1p-11);
     EXPECT_EQ(detail::least_pivot<TypeParam>(9000, split, fp64), std::pow(0.15 / (0.6 * 22), 2));
   }
+}
+
+// By theta sqrt(n) <= 0.007 p; rungs that would send it on are left out.
+TYPED_TEST(CholeskyOn, IntegersGetTheModuliThatAForetoldPivotAsksFor) {
+  namespace detail = strata::dense::detail;
+  EXPECT_EQ(detail::moduli_for(16384, 1e-1), 7);
+  EXPECT_EQ(detail::moduli_for(16384, 1e-5), 9);
+  EXPECT_EQ(detail::moduli_for(16384, 1e-7), 10);
+  EXPECT_EQ(detail::moduli_for(16384, 1e-12), 0);
+  EXPECT_EQ(detail::moduli_for(16384, std::numeric_limits<double>::quiet_NaN()), 0);
+  LayerList const fp64{P::fp64}, integers{P::int8x9};
+  std::vector<detail::Step> steps{{Rung::AsAsked, LayerList{P::fp16, P::fp32}, 0},
+                                  {Rung::HigherLayers, integers, 0},
+                                  {Rung::Fp64, fp64, 0}};
+  EXPECT_EQ(detail::rung_for<TypeParam>(16384, steps, 1, 1e-7), 1u);
+  EXPECT_EQ(steps[1].layers, LayerList{P::int8x10});
+  EXPECT_EQ(detail::rung_for<TypeParam>(16384, steps, 1, 1e-13), 2u);
+  EXPECT_EQ(detail::rung_for<TypeParam>(16384, steps, 2, 1), 2u)
+      << "the last one is tried in any case";
 }
 
 // What fp32 will break down for is factored in fp64 as soon as half of the columns tell, with that rung's own leaves.
