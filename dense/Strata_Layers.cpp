@@ -15,9 +15,13 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
-// Where the x of "fp16x5" or of "int8x9x5" is; none in "int8x9", which is a name.
-std::size_t last_x(std::string_view part) {
-  return is_name<Precision>(part) ? std::string_view::npos : part.find_last_of("xX");
+// Where the x of "fp16x5" or the last of "int8x9x5" is: behind a name; none in "int8x9", which is one.
+std::size_t repeating_x(std::string_view part) {
+  if (is_name<Precision>(part)) return std::string_view::npos;
+  std::size_t const first = part.find_first_of("xX");
+  for (std::size_t x = first; x != std::string_view::npos; x = part.find_first_of("xX", x + 1))
+    if (is_name<Precision>(part.substr(0, x))) return x;
+  return first;
 }
 
 // "5" of "fp16x5".
@@ -45,7 +49,7 @@ LayerList LayerList::parse(std::string_view text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     std::size_t const end = std::min(text.find(',', begin), text.size());
     auto const part = trimmed(text.substr(begin, end - begin));
-    auto const x = last_x(part);
+    auto const x = repeating_x(part);
     layers.insert(layers.end(), repetitions(part, x), from_name<Precision>(part.substr(0, x)));
     begin = end + 1;
   }

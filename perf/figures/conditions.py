@@ -20,8 +20,7 @@ def measured(program, n, condition, layers, repeat):
     words = ["solve", "--generate", "geometric", "--n", n, "--cond", condition, "--compare", "--repeat", repeat]
     report = strata(program, *words, *(["--layers", layers] if layers else []))
     compare = report["compare"]
-    # layers of many leaves are named by the first and the last
-    names = list(dict.fromkeys(report["layers"]))
+    names = list(dict.fromkeys(report["layers"].split(",")))  # each once
     return {"n": n, "condition": condition, "layers": ",".join(names), "rung": report["rung"], "iterations": report["iterations"],
             "seconds": report["seconds"]["factor"] + report["seconds"]["solve"], "backward_error": report["backward_error"],
             "ratio": compare["ratio"]["whole"] if compare else None, "cholesky": compare["ratio"]["cholesky"] if compare else None}

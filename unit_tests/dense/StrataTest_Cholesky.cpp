@@ -469,25 +469,6 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
   }
 }
 
-// By theta sqrt(n) <= 0.007 p; rungs that would send it on are left out.
-TYPED_TEST(CholeskyOn, IntegersGetTheModuliThatAForetoldPivotAsksFor) {
-  namespace detail = strata::dense::detail;
-  EXPECT_EQ(detail::moduli_for(16384, 1e-1), 7);
-  EXPECT_EQ(detail::moduli_for(16384, 1e-5), 9);
-  EXPECT_EQ(detail::moduli_for(16384, 1e-7), 10);
-  EXPECT_EQ(detail::moduli_for(16384, 1e-12), 0);
-  EXPECT_EQ(detail::moduli_for(16384, std::numeric_limits<double>::quiet_NaN()), 0);
-  LayerList const fp64{P::fp64}, integers{P::int8x9};
-  std::vector<detail::Step> steps{{Rung::AsAsked, LayerList{P::fp16, P::fp32}, 0},
-                                  {Rung::HigherLayers, integers, 0},
-                                  {Rung::Fp64, fp64, 0}};
-  EXPECT_EQ(detail::rung_for<TypeParam>(16384, steps, 1, 1e-7), 1u);
-  EXPECT_EQ(steps[1].layers, LayerList{P::int8x10});
-  EXPECT_EQ(detail::rung_for<TypeParam>(16384, steps, 1, 1e-13), 2u);
-  EXPECT_EQ(detail::rung_for<TypeParam>(16384, steps, 2, 1), 2u)
-      << "the last one is tried in any case";
-}
-
 // What fp32 will break down for is factored in fp64 as soon as half of the columns tell, with that rung's own leaves.
 TYPED_TEST(CholeskyOn, ClimbsFromAutomaticLayersToFp64) {
   if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "layers pay from other orders on";

@@ -8,6 +8,7 @@
 #include <dense/Strata_TreePotrf.hpp>
 #include <dense/Strata_TreeTrsm.hpp>
 #include <dense/detail/Strata_IntegerPotrf.hpp>
+#include <dense/detail/Strata_Ladder.hpp>
 
 #include <gtest/gtest.h>
 
@@ -307,6 +308,25 @@ TYPED_TEST(IntegerPotrfOn, SolvesAndLogDeterminantsAreThoseOfDoublePrecision) {
   solves_and_log_determinants_are_those_of_fp64<TypeParam>();
 }
 TYPED_TEST(IntegerPotrfOn, MixedListsAreFactored) { mixed_lists_are_factored<TypeParam>(); }
+
+// By theta sqrt(n) <= 0.007 p; rungs that would send it on are left out.
+TYPED_TEST(IntegerPotrfOn, IntegersGetTheModuliThatAForetoldPivotAsksFor) {
+  namespace detail = strata::dense::detail;
+  EXPECT_EQ(detail::moduli_for(16384, 1e-1), 7);
+  EXPECT_EQ(detail::moduli_for(16384, 1e-5), 9);
+  EXPECT_EQ(detail::moduli_for(16384, 1e-7), 10);
+  EXPECT_EQ(detail::moduli_for(16384, 1e-12), 0);
+  EXPECT_EQ(detail::moduli_for(16384, std::numeric_limits<double>::quiet_NaN()), 0);
+  LayerList const fp64{Precision::fp64}, integers{Precision::int8x9};
+  std::vector<detail::Step> steps{{Rung::AsAsked, LayerList{Precision::fp16, Precision::fp32}, 0},
+                                  {Rung::HigherLayers, integers, 0},
+                                  {Rung::Fp64, fp64, 0}};
+  EXPECT_EQ(detail::rung_for<TypeParam>(16384, steps, 1, 1e-7), 1u);
+  EXPECT_EQ(steps[1].layers, LayerList{Precision::int8x10});
+  EXPECT_EQ(detail::rung_for<TypeParam>(16384, steps, 1, 1e-13), 2u);
+  EXPECT_EQ(detail::rung_for<TypeParam>(16384, steps, 2, 1), 2u)
+      << "the last one is tried in any case";
+}
 
 }  // namespace
 }  // namespace strata::test
