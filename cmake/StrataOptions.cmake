@@ -12,6 +12,7 @@ if(SKBUILD)  # the package for Python by pip
   find_package(CLI11 2.1 CONFIG QUIET)
   set(_program ${CLI11_FOUND})
   option(Strata_PORTABLE_WHEEL "Look for libraries in the wheel alone: packaging/wheel/carry.py puts them there" OFF)
+  mark_as_advanced(Strata_PORTABLE_WHEEL)
 endif()
 if(NOT Strata_ENABLE_GEOSTAT)
   set(_program OFF)
