@@ -26,7 +26,7 @@ constexpr std::string_view of_core[] = {"--leaf",    "--cond",   "--scaling",
 constexpr std::string_view of_sparse[] = {
     "--solver",     "--preconditioner", "--precision", "--restart",
     "--block-size", "--strength",       "--nx",        "--ny",
-    "--nz"};
+    "--nz",         "--coordinates",    "--vtk"};
 
 template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,
@@ -146,8 +146,10 @@ void check(SolveOptions const& options) {
   require(options.file_error.empty(), options.file_error);
   is_sparse(options) ? check_sparse(options) : check_dense(options);
   check_output(options.output);
-  check_writable(
-      {{"--output", options.output}, {"--json", options.json}, {"--trace", options.trace}});
+  check_writable({{"--output", options.output},
+                  {"--json", options.json},
+                  {"--trace", options.trace},
+                  {"--vtk", options.sparse.vtk}});
 }
 
 }  // namespace strata::apps

@@ -7,6 +7,7 @@
 #include <apps/shared/Strata_RunFacts.hpp>
 #include <apps/solve/Strata_Answer.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
+#include <apps/solve/Strata_Vtk.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
 
@@ -161,7 +162,7 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   if (problem.knows_solution) outcome.forward_error = forward_error(comm, mine, problem.x);
   found = answer(comm, mine, problem.first_row[static_cast<std::size_t>(comm.rank())]);
   found.block_size = outcome.asked.amg.block_size;
-  if (!options.output.empty()) x = gathered(comm, std::move(mine));
+  if (!options.output.empty() || !options.sparse.vtk.empty()) x = gathered(comm, std::move(mine));
   return outcome;
 }
 
@@ -177,6 +178,14 @@ Exit solve_sparse(SolveOptions const& options) {
       comm.agree([&] { check(options); });
       return set_up_sparse(options, comm, progress);
     });
+    HostMatrix const places = as_usage_of_ranks([&] {
+      return comm.agree([&] {
+        bool const is_asked = reports && !options.sparse.coordinates.empty();
+        return is_asked ? read_places(options.sparse.coordinates, problem.summary.n,
+                                      read_options(options, &progress))
+                        : HostMatrix();
+      });
+    });
     double const read_seconds = watch.lap();
     std::vector<double> x;
     Answer found;
@@ -187,6 +196,7 @@ Exit solve_sparse(SolveOptions const& options) {
     publish(comm, progress, options.json, [&] {
       if (!options.output.empty())
         write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1), progress.listener());
+      if (!options.sparse.vtk.empty()) write_vtk(options.sparse.vtk, places, x);
       auto told = report(outcome);
       if (options.brief) told.hide_table();
       return told;
