@@ -124,6 +124,7 @@ void require_sound(CsrFaults const& faults, std::int64_t columns, std::int64_t e
 template <class Index>
 Matrix matrix_of(Exec const& exec, Communicator const& comm, Pattern<Index> const& pattern,
                  double const* value) {
+  require(pattern.entries == 0 || value != nullptr, "value is a null pointer");
   DeviceNumbers<double> const numbers(exec, value, pattern.entries);
   CsrSource<Index> const source{pattern.begin.data(), pattern.column.data(), numbers.data()};
   std::int64_t columns = 0;
@@ -298,7 +299,6 @@ strata_status strata_sparse_update(strata_sparse* solver, int64_t entries, doubl
     System& work = solver->work();
     require_argument(entries == work.entries(), 2, "entries is ", entries, ", the pattern has ",
                      work.entries());
-    require(entries == 0 || value != nullptr, "value is a null pointer");
     work.set_up(value);
     return {};
   });

@@ -197,7 +197,7 @@ TYPED_TEST(CSparse, TakesOtherValuesInTheSamePlaces) {
   auto broken = other.value;
   broken[7] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(strata_sparse_update(solver.get(), other.entries(), broken.data()), STRATA_NOT_FINITE);
-  EXPECT_NE(std::string(strata_message()).find("row 1 has a value that is not finite"),
+  EXPECT_NE(std::string(strata_message()).find("row 2 has a value that is not finite"),
             std::string::npos)
       << strata_message();
   std::fill(x.begin(), x.end(), 0);

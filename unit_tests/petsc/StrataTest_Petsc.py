@@ -33,6 +33,9 @@ def solver(A, method="cg"):
     ksp.setType(method)
     PETSc.Options()["pc_type"] = "strata"
     ksp.setTolerances(rtol=1e-10, max_it=200)
+    if method == "gmres":
+        ksp.setPCSide(PETSc.PC.Side.RIGHT)
+    ksp.setNormType(PETSc.KSP.NormType.UNPRECONDITIONED)
     ksp.setFromOptions()
     return ksp
 
@@ -56,13 +59,13 @@ class Preconditioner(unittest.TestCase):
             A = grid(m)
             steps, residual = solved(solver(A), A)
             self.assertLess(steps, 25)
-            self.assertLess(residual, 1e-9)
+            self.assertLess(residual, 1.1e-10)
 
     def test_gmres_with_an_unsymmetric_matrix(self):
         A = grid(40, wind=2.0)
         steps, residual = solved(solver(A, "gmres"), A)
         self.assertLess(steps, 40)
-        self.assertLess(residual, 1e-9)
+        self.assertLess(residual, 1.1e-10)
 
     def test_new_values_in_the_old_pattern_are_taken(self):
         A = grid(30)
@@ -72,7 +75,7 @@ class Preconditioner(unittest.TestCase):
         ksp.setOperators(A)
         steps, residual = solved(ksp, A)
         self.assertLess(steps, 15)
-        self.assertLess(residual, 1e-9)
+        self.assertLess(residual, 1.1e-10)
 
     def test_options_choose(self):
         A = grid(30)
@@ -80,7 +83,7 @@ class Preconditioner(unittest.TestCase):
         PETSc.Options()["pc_strata_preconditioner"] = "jacobi"
         steps, residual = solved(solver(A), A)
         self.assertGreater(steps, plain)
-        self.assertLess(residual, 1e-9)
+        self.assertLess(residual, 1.1e-10)
         PETSc.Options()["pc_strata_preconditioner"] = "amg"
         PETSc.Options()["pc_strata_precision"] = "fp64"
         steps, _ = solved(solver(A), A)
@@ -94,5 +97,4 @@ class Preconditioner(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PETSc.Options()["malloc_debug"] = "0"
     unittest.main(argv=sys.argv[:1])
