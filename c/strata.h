@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: The Strata authors
  * SPDX-License-Identifier: BSD-3-Clause */
-/* Strata's dense solvers from C, or any language that calls C.
+/* Strata's dense and sparse solvers from C, or any language that calls C.
  *
  * Status    every function that can fail returns a strata_status; strata_message() is the sentence
  *           to it. No exception leaves a function, nothing is printed and no process is ended.
@@ -9,7 +9,7 @@
  *           asked. A program that uses Kokkos itself starts it before it calls Strata, which says
  *           STRATA_NOT_READY until then. Once Kokkos was ended, by anyone, a factor's memory is
  *           given back, and all that can be done with it is to destroy it.
- * Sizes     are int64_t. Matrices are column-major: element (i, j) is A[i + j * lda].
+ * Sizes     are int64_t. Dense matrices are column-major: element (i, j) is A[i + j * lda].
  * Memory    pointers to matrices may be to the host's memory, or to the device's in a build for
  *           GPUs; the host's is then copied.
  * Threads   may call at once; a strata_factor is one thread's at a time.
@@ -137,7 +137,7 @@ typedef struct strata_solve_report {
   double backward_error;      /* max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf) */
   double hpl_scaled_residual; /* backward_error / (n 2^-52) */
   double seconds;             /* without the factorisations of climbs */
-  double relative_residual;   /* of D A D, ||r_j||_inf / (||A||_inf ||x_j||_inf), rounding counted */
+  double relative_residual; /* of D A D, ||r_j||_inf / (||A||_inf ||x_j||_inf), rounding counted */
 } strata_solve_report;
 
 /* A Cholesky factorisation in layers; opaque. */
@@ -299,6 +299,91 @@ STRATA_API strata_status strata_sbackward_errors_batched(
     char uplo, int64_t n, int64_t nrhs, float const* A, int64_t lda, int64_t stride_a,
     float const* X, int64_t ldx, int64_t stride_x, float const* B, int64_t ldb, int64_t stride_b,
     int64_t count, double* errors);
+
+/* Choices of a sparse solver; 0 or NULL in a member means the default. */
+typedef struct strata_sparse_options {
+  size_t struct_size;         /* sizeof(strata_sparse_options) */
+  char const* solver;         /* as strata solve --method takes it: "auto", "cg", "gmres", ... */
+  char const* preconditioner; /* "auto", "none", "jacobi", "gs", "amg", ... */
+  char const* precision;      /* of the preconditioner: "fp32", "fp64", "fp16", "bf16" */
+  double tolerance;           /* of ||b - A x|| / ||b||; default 1e-10 */
+  int64_t max_iterations;     /* of all attempts; default 10000 */
+  int64_t restart;            /* of GMRES; default 50 */
+  int64_t block_size;         /* unknowns of a node, one after the other; default: the library's */
+  int preconditioner_only;    /* 1: for strata_sparse_precondition alone, not for solves */
+  void const* mpi_comm; /* an MPI_Comm, by its address, in a build with MPI: each rank has rows of
+                               * its own. NULL: this process alone */
+} strata_sparse_options;
+
+/* What a sparse solve did; the names are those of strata solve's JSON. */
+typedef struct strata_sparse_report {
+  size_t struct_size;        /* sizeof(strata_sparse_report) */
+  int solved;                /* 1 if x is as good as was asked for, or as fp64 has it */
+  int64_t iterations;        /* of all attempts */
+  int64_t attempts;          /* methods and precisions that ran */
+  int64_t levels;            /* of the preconditioner */
+  double relative_residual;  /* ||b - A x|| / ||b|| in the 2-norm */
+  double backward_error;     /* |b - A x| / (|A| |x| + |b|) in the maximum norm */
+  double condition_at_least; /* a lower bound of the condition of the scaled matrix */
+  double forward_error;      /* an estimate of |x - A^-1 b| / |x|; NaN: nothing is known */
+  int digits; /* decimal digits of the largest entry that are right, at most; -1: unknown */
+  double incompatible;          /* the part of b that a singular A has no solution for */
+  double operator_complexity;   /* entries of all levels over those of the matrix */
+  int64_t preconditioner_bytes; /* of this rank */
+  double set_up_seconds;        /* of the solver */
+  double solve_seconds;         /* of this solve */
+  char status[32];              /* "converged", "rounding limit", ... */
+  char solver[16];              /* the last that ran */
+  char preconditioner[16];      /* that was used */
+  char precision[16];           /* of the preconditioner that ran last */
+} strata_sparse_report;
+
+/* A sparse matrix and what solves with it; opaque. One thread's at a time. */
+typedef struct strata_sparse strata_sparse;
+
+/* Set up for the sparse A: choose a method and a preconditioner, and make the preconditioner.
+ *
+ * Shape     A: n rows, row i has the entries begin[i] to begin[i + 1] - 1, with 0-based columns in any
+ *           order; one that is listed twice counts as the sum. On several ranks the rows are numbered
+ *           rank by rank, and columns are of the whole matrix. All three arrays are in the host's
+ *           memory, or all in the device's, where nothing is copied to the host.
+ * Result    *solver, to be destroyed; NULL where the status is not STRATA_SUCCESS. The arrays may go
+ *           afterwards.
+ * Ranks     collective, as are all calls with a solver of several ranks. */
+STRATA_API strata_status strata_sparse_set_up(int64_t n, int64_t const* begin,
+                                              int64_t const* column, double const* value,
+                                              strata_sparse_options const* options,
+                                              strata_sparse** solver);
+STRATA_API strata_status strata_sparse_set_up_int32(int64_t n, int32_t const* begin,
+                                                    int32_t const* column, double const* value,
+                                                    strata_sparse_options const* options,
+                                                    strata_sparse** solver);
+
+/* Other values in the same places, `entries` of them. If it fails the solver has the old ones. */
+STRATA_API strata_status strata_sparse_update(strata_sparse* solver, int64_t entries,
+                                              double const* value);
+
+/* Solve A X = B from X as given.
+ *
+ * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must not overlap B.
+ * Result    X, the best that was found. STRATA_NOT_CONVERGED if a column is not solved; report, which
+ *           may be NULL, is of the first column that is not, else of the last. strata_message() says
+ *           what is odd about the matrix or X, also with STRATA_SUCCESS. */
+STRATA_API strata_status strata_sparse_solve(strata_sparse* solver, int64_t nrhs, double const* B,
+                                             int64_t ldb, double* X, int64_t ldx,
+                                             strata_sparse_report* report);
+
+/* z = M^-1 r, the preconditioner by itself, for Krylov methods of others. Made at the first call unless
+ * preconditioner_only was given. r and z have n numbers and must not overlap. */
+STRATA_API strata_status strata_sparse_precondition(strata_sparse* solver, double const* r,
+                                                    double* z);
+
+/* What is known before a solve: the choice, the levels. */
+STRATA_API strata_status strata_sparse_describe(strata_sparse const* solver,
+                                                strata_sparse_report* report);
+
+/* NULL is no error. The message stays as it is. */
+STRATA_API void strata_sparse_destroy(strata_sparse* solver);
 
 /* The rest is in libstrata_lapack alone, the drop-in for LAPACK. */
 
