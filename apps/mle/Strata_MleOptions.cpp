@@ -115,7 +115,7 @@ void add_method_options(CLI::App& command, MleOptions& options) {
   group.named("--storage", options.tiles.storage,
               "of the covariance matrix: in host memory, or in that of the devices, which hold it "
               "together; automatic: GPUs hold it if they have room [automatic]");
-  group.named("--log-det", options.log_det,
+  group.named("--log-determinant-from", options.log_det,
               "with tiles below fp64: corrected by an estimate, or the factor's [corrected]");
   group.bytes("--max-memory", options.max_memory, "refuse to use more, as 8GB [what is available]");
   results.add("--output", options.output, "OUT.csv", "predictions, or the synthetic field");

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -60,7 +61,7 @@ class Factor:
         report = self.report
         return f"<strata.Factor of order {report.n}: {report.layers}, {report.rung}>"
 
-    def update(self, A: Any) -> None:
+    def refactor(self, A: Any) -> None:
         """Factor another matrix of this order, in the memory that there is.
 
         Parameters
@@ -78,6 +79,11 @@ class Factor:
         self._A = matrix
         if self._may_jitter:
             _tell_jitter(self._core.jitter)
+
+    def update(self, A: Any) -> None:
+        """The old name of `refactor`, which works until 0.4."""
+        warnings.warn("update is now called refactor; the old name works until 0.4", DeprecationWarning, stacklevel=2)
+        self.refactor(A)
 
     def solve(
         self,

@@ -532,7 +532,7 @@ class LowPrecision(MleTest):
         self.assertLess(abs(report["quadratic_form"] - dense.quadratic_form()), 1e-10 * dense.quadratic_form())
         self.assertLess(abs(report["log_det"] - dense.log_det), report["log_det_error"] + 1e-8)
         plain = self.mle("--locations", path, "--evaluate", "--theta", "weak", "--epsilon", "1e-5", "--tile", 50,
-                         "--log-det", "factor")
+                         "--log-determinant-from", "factor")
         self.assertIsNone(plain["log_det_error"])
         self.assertAlmostEqual(plain["log_det"], kl["log_det_factor"], delta=1e-9)
 
