@@ -5,6 +5,7 @@
 
 #include <core/Strata_Fields.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 
@@ -62,9 +63,14 @@ constexpr auto fields_of(SparseOptions const*) {
       Field("restart", &O::restart, "Number of basis vectors of GMRES.",
             {.schema = R"("minimum": 1)"}),
       Field("max_iterations", &O::max_iterations, "Most iterations of all attempts together."),
-      Field("block_size", [](O const& o) { return o.amg.block_size; },
-            "Number of unknowns of a node, which multigrid keeps apart.",
-            {.schema = R"("minimum": 1)"}));
+      Field(
+          "block_size", [](O const& o) { return o.amg.block_size; },
+          "Number of unknowns of a node, which multigrid aggregates together; 0: found from the "
+          "pattern."),
+      Field(
+          "near_null_space",
+          [](O const& o) { return o.amg.near_null_space ? o.amg.near_null_space->width : 0; },
+          "Number of vectors that multigrid is given to represent."));
 }
 
 /// What is told of a level.
@@ -140,6 +146,10 @@ constexpr auto fields_of_method() {
       Field("levels", &R::levels,
             "Levels of the preconditioner; the matrix alone where it has no levels.",
             {.schema = R"("minItems": 1)"}),
+      Field("block_size", &R::block_size, "Number of unknowns of a node, as multigrid takes them.",
+            {.schema = detail::row_schema}),
+      Field("modes", &R::modes, "Number of unknowns of an aggregate of multigrid.",
+            {.schema = detail::row_schema}),
       Field("operator_complexity", &R::operator_complexity,
             "Number of entries of all levels over those of the matrix.",
             {.schema = R"("type": "number", "minimum": 1)"}),

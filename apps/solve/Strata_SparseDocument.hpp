@@ -81,6 +81,8 @@ constexpr auto key_order(SparseOutcome const*) {
                     "asked",
                     "preconditioner",
                     "precision",
+                    "block_size",
+                    "modes",
                     "levels",
                     "operator_complexity",
                     "coarse_solve",

@@ -43,6 +43,8 @@ void show_method(Report& report, SparseOutcome const& outcome) {
   show("solver", name_of(found.solver), name_of(asked.solver));
   show("preconditioner", name_of(found.preconditioner), name_of(asked.preconditioner));
   show("its precision", traits(found.precision).name, traits(asked.precision).name);
+  if (found.block_size > 1) report.show("unknowns of a node", found.block_size);
+  if (found.modes > 1) report.show("modes of an aggregate", found.modes);
   report.show("its memory on a rank", found.preconditioner_bytes, unit::bytes);
   bool const has_levels = found.preconditioner == sparse::PreconditionerKind::Amg;
   int number = 0;
@@ -144,15 +146,17 @@ void suggest_cause(std::ostream& out, SparseOutcome const& outcome) {
 
 }  // namespace
 
-// AMG that takes the unknowns of a node for points of one grid works, slowly.
-void suggest_blocks(std::ostream& out, SparseOutcome& outcome) {
-  if (outcome.likely_block_size == 1 || outcome.asked.amg.block_size > 1 ||
+// AMG that knows constants alone works, slowly.
+void suggest_modes(std::ostream& out, SparseOutcome& outcome) {
+  int const size = outcome.report.block_size;
+  if ((size != 2 && size != 3) || outcome.asked.amg.near_null_space ||
       outcome.report.preconditioner != sparse::PreconditionerKind::Amg ||
-      std::exchange(outcome.told_of_blocks, true))
+      std::exchange(outcome.told_of_modes, true))
     return;
-  out << "strata: the matrix looks like one of " << outcome.likely_block_size
-      << " unknowns a node; --block-size " << outcome.likely_block_size
-      << " may need fewer iterations\n";
+  out << "strata: the matrix has " << size
+      << " unknowns a node; if they are displacements, --coordinates with the nodes' places may "
+         "need "
+         "fewer iterations\n";
 }
 
 ResidualHistory history_of(SparseOutcome const& outcome) {
@@ -201,7 +205,7 @@ void explain(std::ostream& out, SolveOptions const& options, SparseOutcome& outc
     explain_failure(out, outcome);
   for (auto const& remark : report.remarks_on_solution()) out << warning_line(remark);
   if (!is_solved) suggest_cause(out, outcome);
-  if (!is_solved || report.attempts.size() > 1) suggest_blocks(out, outcome);
+  if (!is_solved || report.attempts.size() > 1) suggest_modes(out, outcome);
   if (options.output.empty()) return;
   if (!is_solved)
     out << text(

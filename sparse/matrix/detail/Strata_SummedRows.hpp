@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/matrix/detail/Strata_HashTable.hpp>
 #include <sparse/matrix/detail/Strata_LocalCsr.hpp>
+#include <sparse/matrix/detail/Strata_RowLanes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,24 +22,6 @@
 // that calls lanes.each(count, f) one after the other, in which f(k) calls take(column, value) once, for k < count with a column each of its
 // own: all lanes add at once, and each sum has the order of the calls.
 namespace strata::sparse::detail {
-
-/// What goes through the terms of a row on a host.
-struct OneLane {
-  template <class Step>
-  KOKKOS_FUNCTION void each(std::int64_t count, Step const& step) const {
-    for (std::int64_t k = 0; k < count; ++k) step(k);
-  }
-};
-
-/// The lanes of a device's team that make one row together.
-template <class Member>
-struct VectorLanes {
-  Member const& team;
-  template <class Step>
-  KOKKOS_FUNCTION void each(std::int64_t count, Step const& step) const {
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), step);
-  }
-};
 
 /// Rows [begin, end) on a host's thread, in memory that grows.
 template <class Terms>

@@ -3,7 +3,7 @@
 #ifndef STRATA_SPARSE_DETAIL_AGGREGATES_HPP
 #define STRATA_SPARSE_DETAIL_AGGREGATES_HPP
 
-#include <sparse/multigrid/detail/Strata_Strength.hpp>
+#include <sparse/coarsening/detail/Strata_Strength.hpp>
 
 #include <cstdint>
 
@@ -14,7 +14,6 @@ template <class Exec>
 struct RowAggregates {
   std::int64_t count = 0;
   PooledVector<std::int32_t, Exec> of;  ///< each row's, -1: none
-  Components<Exec> component;           ///< of each aggregate; empty where the rows' are
 };
 
 /// The roots of an `independent_set` with their strong neighbours; then each of the other rows goes to the aggregate around it
@@ -24,7 +23,7 @@ struct RowAggregates {
 /// Throws   MemoryError.
 template <class Exec>
 RowAggregates<Exec> aggregates_of(Exec const& exec, LocalCsr<Exec> const& A,
-                                  StrongGraph<Exec> const& F, Components<Exec> const& component);
+                                  StrongGraph<Exec> const& F);
 
 }  // namespace strata::sparse::detail
 

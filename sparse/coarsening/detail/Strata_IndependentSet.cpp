@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <sparse/multigrid/detail/Strata_IndependentSet.hpp>
+#include <sparse/coarsening/detail/Strata_IndependentSet.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>

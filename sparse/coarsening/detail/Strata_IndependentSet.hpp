@@ -3,7 +3,7 @@
 #ifndef STRATA_SPARSE_DETAIL_INDEPENDENT_SET_HPP
 #define STRATA_SPARSE_DETAIL_INDEPENDENT_SET_HPP
 
-#include <sparse/multigrid/detail/Strata_Strength.hpp>
+#include <sparse/coarsening/detail/Strata_Strength.hpp>
 
 #include <cstdint>
 

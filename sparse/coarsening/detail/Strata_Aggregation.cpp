@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <sparse/multigrid/detail/Strata_Aggregation.hpp>
+#include <sparse/coarsening/detail/Strata_Aggregation.hpp>
 
 #include <algorithm>
 #include <cmath>
