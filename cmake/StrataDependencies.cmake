@@ -66,6 +66,17 @@ if(Strata_ENABLE_PYTHON)
   if(nanobind_VERSION VERSION_LESS 2)
     message(FATAL_ERROR "The package for Python needs nanobind 2 or later; the one in ${nanobind_DIR} is ${nanobind_VERSION}")
   endif()
+  # A compiler may put a C++ library of its own into each shared library. Python's process has another, and the first call crashes.
+  if(CMAKE_SYSTEM_NAME STREQUAL Linux AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    set(_sample ${PROJECT_BINARY_DIR}/CMakeFiles/strata_shared_sample)
+    file(WRITE ${_sample}.cpp "#include <iostream>\nint main() { std::cout << 1; }\n")
+    try_compile(_linked ${_sample} ${_sample}.cpp COPY_FILE ${_sample}.out)
+    file(STRINGS ${_sample}.out _shared REGEX "libstdc\\+\\+\\.so")
+    if(_linked AND NOT _shared)
+      message(WARNING "${CMAKE_CXX_COMPILER} links libstdc++ statically: the package for Python would crash beside NumPy, "
+        "which brings the shared one. Name another compiler (-DCMAKE_CXX_COMPILER=/usr/bin/g++, or CXX=/usr/bin/g++ ./bootstrap ...).")
+    endif()
+  endif()
 endif()
 # A shared Strata names its Kokkos, and all of a process share it.
 set(Strata_KOKKOS_LIBRARY)

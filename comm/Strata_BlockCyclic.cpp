@@ -200,7 +200,8 @@ double* BlockCyclic::local(std::int64_t i, std::int64_t j) const {
   return data_ + row_axis_.local(row_ + i) + col_axis_.local(col_ + j) * ld_;
 }
 
-// f(i, j, length) for each piece of a column of the block that a process has, one entry below the other.
+// f(i, j, length) for each piece of a column of the block that a process has, one entry below the
+// other.
 template <class F>
 void BlockCyclic::for_each_run(Process const& process, WholeBlock const& block, F const& f) const {
   std::int64_t const last_row = row_ + block.row + block.rows, first_col = col_ + block.col;
@@ -234,8 +235,9 @@ std::int64_t BlockCyclic::count(Process const& process, WholeBlock const& block)
   return sum;
 }
 
-// From the numbers at read(b, i, j) to those at write(b, i, j), on other ranks, of all blocks b: what is in parts goes
-// to the ranks that want it whole, or back. In step s each rank sends to the one s ranks on.
+// Copies the numbers at read(b, i, j) to write(b, i, j) on other ranks, for all blocks b. Parts of
+// a block go to the rank that wants the whole block, or back. In step s each rank sends to the one
+// s ranks on.
 template <class Read, class Write>
 void BlockCyclic::exchange(std::span<WholeBlock const> blocks, bool to_whole, Read const& read,
                            Write const& write) const {

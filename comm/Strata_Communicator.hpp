@@ -21,11 +21,12 @@
 
 namespace strata {
 
-/// What an exception is besides its strata type if all ranks throw it at the same point: `Communicator::agree` makes such.
+/// The second base class of an exception that all ranks throw at the same point.
+/// `Communicator::agree` makes such exceptions.
 ///
-/// Any other that leaves something collective on several ranks - a message, a vendor's call or an allocation failed in
-/// the middle of it - is one rank's own. The others don't know of it and would wait for this one for ever: a program
-/// that catches it says so and ends them all (MPI_Abort).
+/// Any other exception from a collective call on several ranks concerns this rank alone: a message,
+/// a vendor's call or an allocation failed in the middle. The other ranks do not learn of it and
+/// would wait for ever. A program that catches it should say so and end all ranks (MPI_Abort).
 struct AgreedError {
   virtual ~AgreedError() = default;
 };
@@ -37,8 +38,8 @@ inline bool is_agreed(std::exception const& error) {
 /// The ranks that work together: a duplicate of the caller's communicator, or one rank without MPI.
 ///
 /// A copy refers to the same duplicate, which is freed with the last copy, or by MPI_Finalize. Its
-/// errors are returned and thrown as VendorError; the caller's handler is left alone. All members but
-/// rank(), size() and send_receive() are collective.
+/// errors are returned and thrown as VendorError; the caller's handler is left alone. All members
+/// but rank(), size() and send_receive() are collective.
 class Communicator {
  public:
   /// One rank; calls no MPI.
@@ -50,16 +51,16 @@ class Communicator {
   MPI_Comm mpi() const;
 #endif
 
-  /// Of this process, from 0.
+  /// The number of this process, from 0.
   int rank() const { return rank_; }
   /// The number of ranks.
   int size() const { return size_; }
 
-  /// In place, over the ranks; the same bits on each.
+  /// The sums over the ranks, in place; each rank gets the same bits.
   void sum(std::span<double> values) const;
   /// The largest value of all ranks, on each.
   double max(double value) const;
-  /// In place, those of rank `root` on all.
+  /// The values of rank `root`, in place on all ranks.
   void broadcast(std::span<double> values, int root) const;
   /// The value of each rank.
   std::vector<std::int64_t> gather(std::int64_t value) const;
@@ -71,19 +72,21 @@ class Communicator {
   ///
   /// Throws   ValueError on all ranks if one sends or gets 2^31 numbers or more.
   std::vector<std::vector<double>> exchange(std::vector<std::vector<double>> to) const;
-  /// Send numbers to one rank and receive those that another one, or the same, sends here, at the same time. Of nothing
-  /// there is no message. Not collective: both ends of a message make the call.
+  /// Send numbers to one rank and receive those that another one, or the same, sends here, at the
+  /// same time. Of nothing there is no message. Not collective: both ends of a message make the
+  /// call.
   void send_receive(std::span<double const> out, int to, std::span<double> in, int from) const;
   /// Returns when all ranks have called it.
   void barrier() const;
 
-  /// Of each rank, the lowest rank that shares its memory.
+  /// For each rank, the lowest rank that shares its memory.
   std::vector<int> hosts() const;
 
   /// The ranks 0 to `ranks` - 1 by themselves; nothing on the others.
   std::optional<Communicator> first(int ranks) const;
 
-  /// Call `local` on each rank; if it throws on any, all ranks throw the exception of the lowest of them.
+  /// Call `local` on each rank; if it throws on any, all ranks throw the exception of the lowest of
+  /// them.
   ///
   /// `local` must not communicate. One rank keeps its exception as it is; several get the same
   /// strata type and text, with the rank named, as an AgreedError.
@@ -99,8 +102,9 @@ class Communicator {
     }
   }
 
-  /// Call `local`, which may communicate within `part`, on the ranks that have a part; nothing on the others. What the
-  /// part agreed on, all ranks throw. An exception of one of its ranks alone leaves that one, and the others wait.
+  /// Call `local`, which may communicate within `part`, on the ranks that have a part; nothing on
+  /// the others. What the part agreed on, all ranks throw. An exception of one of its ranks alone
+  /// leaves that one, and the others wait.
   template <class Local>
   std::optional<std::invoke_result_t<Local>> agree_with_part(
       std::optional<Communicator> const& part, Local&& local) const {

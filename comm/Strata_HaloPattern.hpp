@@ -12,8 +12,8 @@ namespace strata {
 struct HaloPattern {
   /// A rank that this one has messages with.
   struct Neighbour {
-    int rank;                 ///< of the other
-    std::int64_t begin, end;  ///< of `wanted` or of the halo
+    int rank;                 ///< number of the neighbour
+    std::int64_t begin, end;  ///< its part of `wanted` or of the halo
   };
   std::vector<Neighbour> from, to;   ///< ranks that send to this one, and that this one sends to
   std::vector<std::int64_t> wanted;  ///< local rows to send, neighbour by neighbour

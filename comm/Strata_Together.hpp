@@ -11,15 +11,16 @@
 
 namespace strata {
 
-/// Call `local`, which does not communicate; if there are ranks and it throws on one, all throw the same. nullptr: one rank.
+/// Call `local`, which does not communicate; if there are ranks and it throws on one, all throw the
+/// same. nullptr: one rank.
 template <class Local>
 auto together(Communicator const* comm, Local const& local) {
   if (!comm) return local();
   return comm->agree([&] { return name_bad_alloc("its part", local); });
 }
 
-/// What `hears` of how far a call is, of ranks that each may have such a function or none: what it throws on one rank all
-/// throw. Collective. nullptr: one rank.
+/// Tells `hears` how far a call is, if this rank has such a function. Collective: an exception on
+/// one rank is thrown on all. comm = nullptr: one rank.
 inline void tell_together(Communicator const* comm, std::function<void(double)> const& hears,
                           double value) {
   together(comm, [&] {
@@ -27,8 +28,8 @@ inline void tell_together(Communicator const* comm, std::function<void(double)> 
   });
 }
 
-/// Steps of a pass that do not communicate, between messages that all ranks send and receive: what goes wrong in a
-/// step on one rank is told at the end of the pass, and the others' messages come to theirs.
+/// Steps of a pass that do not communicate, between messages that all ranks send and receive. An
+/// error of a step is told to all ranks at the end of the pass, so that all messages still arrive.
 class LocalSteps {
  public:
   /// Call `step`, unless one before it has thrown here.

@@ -8,6 +8,7 @@
 #include <core/Strata_Config.hpp>
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
+#include <core/Strata_Fields.hpp>
 #include <core/Strata_Float.hpp>
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_MatrixRef.hpp>
@@ -20,6 +21,8 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/info/Strata_Version.hpp>
+#include <core/integers/Strata_IntegerBlas.hpp>
+#include <core/integers/Strata_Residues.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>

@@ -21,8 +21,9 @@ enum class Specials {
 /// bit).
 template <int ExponentBits, int MantissaBits, int Bias, Specials Kind>
 struct Format {
-  static constexpr int exponent_bits = ExponentBits;  ///< of a number
-  static constexpr int mantissa_bits = MantissaBits;  ///< that are stored: without the hidden one
+  static constexpr int exponent_bits = ExponentBits;  ///< bits of the exponent
+  /// stored bits of the mantissa, without the hidden one
+  static constexpr int mantissa_bits = MantissaBits;
   static constexpr int bias = Bias;           ///< what is added to an exponent before it is stored
   static constexpr Specials specials = Kind;  ///< what the all-ones exponent means
   /// An unsigned integer of the same size.
@@ -32,7 +33,8 @@ struct Format {
 
 namespace detail {
 
-/// The type whose conversions are instructions of the device, with the same bits; void if there is none.
+/// The type whose conversions are instructions of the device, with the same bits; void if there is
+/// none.
 template <class Format>
 struct DeviceFloat {
   using type = void;
@@ -54,10 +56,9 @@ struct DeviceFloat<Format<8, 7, 127, Specials::Ieee>> {
 /// calculate.
 ///
 /// Result   widening is exact; narrowing from float or double rounds once, to nearest, ties to
-/// even, also
-///          into subnormals. Beyond the largest finite value it gives infinity, or NaN where the
-///          format has no infinity; it never saturates, so that an overflow stays visible. NaN
-///          stays NaN.
+///          even, also into subnormals. Beyond the largest finite value it gives infinity, or NaN
+///          where the format has no infinity; it never saturates, so that an overflow stays
+///          visible. NaN stays NaN.
 /// Source   IEEE 754-2019; OCP 8-bit Floating Point Specification (OFP8) 1.0, 2023; bfloat16, FNUZ:
 ///          Noune et al., 8-bit Numerical Formats for Deep Neural Networks, arXiv:2206.02915.
 template <class FormatT>
@@ -159,7 +160,8 @@ class SmallFloat {
     std::uint32_t const half = (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1u);
     std::uint32_t rounded = (magnitude + half - rebase) >> shift;
     if constexpr (exponent_bits < 8) {
-      // The unit of `aligner`'s last place is the format's smallest subnormal: the sum rounds there.
+      // The unit of `aligner`'s last place is the format's smallest subnormal: the sum rounds
+      // there.
       constexpr std::uint32_t aligner = static_cast<std::uint32_t>(128 - Format::bias + shift)
                                         << 23;
       std::uint32_t const subnormal = to_bits(to_float(magnitude) + to_float(aligner)) - aligner;
@@ -171,9 +173,9 @@ class SmallFloat {
     return static_cast<Bits>(rounded | (unsigned_result ? 0 : sign));
   }
 
-  // Double to float, inexact results made odd: a float has at least two bits more than the small
-  // format, so rounding the result again equals one rounding of the double (Boldo & Melquiond,
-  // 2008).
+  // Rounds a double to float so that inexact results are odd. A float has at least two bits more
+  // than the small format, so that rounding the result again equals one rounding of the double
+  // (Boldo & Melquiond, 2008).
   KOKKOS_FUNCTION static float round_to_odd(double value) {
     float const nearest = static_cast<float>(value);
     double const back = nearest;

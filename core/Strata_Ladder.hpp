@@ -11,12 +11,13 @@ namespace strata {
 
 /// The rungs of the ladders, in the order they are tried; no ladder has all of them.
 enum class Rung : std::uint8_t {
-  AsAsked,           ///< the precisions and the shift that were asked for
-  Shifted,           ///< these precisions, with a larger shift of the diagonal
-  HigherLayers,      ///< of `dense`: each layer promoted, again without and with shifts
-  StricterAccuracy,  ///< of `ooc`: the accuracy of the matrix's rule divided by 100, and once more
-  HigherPrecision,   ///< of `sparse`: the next precision of the preconditioner
-  Fp64,              ///< all in fp64: what breaks down here is not positive definite
+  AsAsked,       ///< the precisions and the shift that were asked for
+  Shifted,       ///< these precisions, with a larger shift of the diagonal
+  HigherLayers,  ///< `dense` alone: each layer promoted, again without and with shifts
+  /// `ooc` alone: the accuracy of the matrix's rule divided by 100, and once more
+  StricterAccuracy,
+  HigherPrecision,  ///< `sparse` alone: the next precision of the preconditioner
+  Fp64,             ///< all in fp64: what breaks down here is not positive definite
 };
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Rung) {

@@ -45,18 +45,17 @@ using ConstLike = std::conditional_t<std::is_const_v<Like>, T const, T>;
 
 /// A column-major matrix of run-time precision in `MemorySpace`: what the leaf operations take.
 ///
-/// It owns nothing. The matrix it stands for is `*scale` times the stored numbers, where `scale` is
-/// a power of two that lies in the same memory space (nullptr means 1), so that a block can be
-/// scaled without a host round trip. Element (i, j) is stored at data[i + j * ld].
-/// `Data` is void, or void const for a matrix that is only read: a `ConstMatrixRef`, which each
-/// `MatrixRef` converts to.
+/// It owns nothing. The matrix is `*scale` times the stored numbers. The factor is a power of two
+/// in the same memory space (nullptr means 1), so that a block can be scaled without a host round
+/// trip. Element (i, j) is stored at data[i + j * ld]. `Data` is void, or void const for a matrix
+/// that is only read. Each `MatrixRef` converts to a `ConstMatrixRef`.
 template <class MemorySpace, class Data = void>
 struct MatrixRef {
   Data* data = nullptr;                   ///< the first element
   std::int64_t rows = 0, cols = 0;        ///< its shape
   std::int64_t ld = 1;                    ///< leading dimension, >= max(1, rows)
-  Precision precision = Precision::fp64;  ///< that it is stored in
-  double const* scale = nullptr;          ///< in device memory; nullptr: 1
+  Precision precision = Precision::fp64;  ///< format of the stored numbers
+  double const* scale = nullptr;          ///< factor of all elements, in device memory; nullptr: 1
 
   /// Whether the extents are >= 0, ld is large enough, and there are data where there are elements.
   bool is_valid() const {

@@ -46,90 +46,99 @@ using strata::name_of;
 struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
   /// from the first on without a gap, are not factored again: to the same bits on any number of
-  /// ranks, devices, streams and bytes. Of several ranks each has one file or two for its tiles of a column, in a folder
-  /// that all see, or in one on its host: there the same grid goes on, each rank on the host where it was, and others are
-  /// refused. Rungs of the ladder above the first have folders of their own in it.
-  /// One factorisation uses it at a time; on file systems that can't lock a folder the user must see
-  /// to that.
+  /// ranks, devices, streams and bytes. Of several ranks each has one file or two for its tiles of
+  /// a column, in a folder that all see, or in one on its host: there the same grid goes on, each
+  /// rank on the host where it was, and others are refused. Rungs of the ladder above the first
+  /// have folders of their own in it. One factorisation uses it at a time; on file systems that
+  /// can't lock a folder the user must see to that.
   ///
   /// A file says what it is of: order, tile size, the precision rule, and a digest of every entry
-  /// (see TileMatrix). What differs in any of them is refused in words, with a chance of 2^-64 to be
-  /// missed. A covariance that a GPU has evaluated differs from a host's in last bits, and is refused
-  /// there; a matrix that has the same bits on both, as from a file, is taken up, its factor then as
-  /// accurate but with the bits of neither.
+  /// (see TileMatrix). What differs in any of them is refused in words, with a chance of 2^-64 to
+  /// be missed. A covariance that a GPU has evaluated differs from a host's in last bits, and is
+  /// refused there; a matrix that has the same bits on both, as from a file, is taken up, its
+  /// factor then as accurate but with the bits of neither.
   std::string folder;
 };
 
 /// Choices of an out-of-core factorisation.
 struct CholeskyOptions {
   Variant variant = Variant::V4;  ///< what is kept on a device
-  /// Of each device; 0: 4 on a GPU, on hosts as many as keep all cores busy, but no more than columns of tiles and than the budgets
-  /// suffice for; Sync has one.
-  /// On hosts each stream's products take one thread where tiles have at most 512 rows, else as many as its execution space has.
+  /// Streams of each device; 0: chosen. A GPU gets 4. A host gets as many as keep all cores busy,
+  /// but no more than there are columns of tiles, and no more than the budgets suffice for. Sync
+  /// has one. On hosts each stream's products take one thread where tiles have at most 512 rows,
+  /// else as many as its execution space has.
   int streams = 0;
-  /// See `cholesky_schedule`, of whole tasks; 0: 1, but for V4 the one that moves the fewest bytes in a simulation.
+  /// See `cholesky_schedule`, of whole tasks; 0: 1, but for V4 the one that moves the fewest bytes
+  /// in a simulation.
   std::int64_t column_block = 0;
   bool peer_copies = true;  ///< fetch finished tiles from the device that has them
-  /// How tiles travel between ranks, the same on each: `Automatic`. `Enqueued` is from the first device of each rank, which each
-  /// has alone; `Direct` of tiles on devices needs an MPI that reads their memory.
+  /// How tiles travel between ranks, the same on each: `Automatic`. `Enqueued` is from the first
+  /// device of each rank, which each has alone; `Direct` of tiles on devices needs an MPI that
+  /// reads their memory.
   Transport transport{};
   int lookahead = 2;             ///< updates ahead of which V4 fetches
   bool ladder = true;            ///< on breakdown or without convergence, go on with the next rung
   CheckpointOptions checkpoint;  ///< where finished columns are kept; none by default
-  /// Called by a stream's thread before each task, with super-panels before its last part; what it throws ends the
-  /// factorisation.
+  /// Called by a stream's thread before each task, with super-panels before its last part; what it
+  /// throws ends the factorisation.
   std::function<void(Task const&)> on_task;
-  /// Called where a stream of this rank has waited for a minute, and each minute from then on, without a message: the rank whose
-  /// tile it waits for, and the seconds. What it throws ends the factorisation.
+  /// Called where a stream of this rank has waited for a minute, and each minute from then on,
+  /// without a message: the rank whose tile it waits for, and the seconds. What it throws ends the
+  /// factorisation.
   std::function<void(int rank, double seconds)> on_silence;
 };
 
 /// What one device moved.
 struct DeviceReport {
-  int id = 0;                                        ///< of the device
-  std::size_t budget_bytes = 0;                      ///< of the pool of tiles
-  std::uint64_t bytes_in = 0, bytes_out = 0;         ///< from and to the host
-  std::uint64_t bytes_peer = 0;                      ///< from other devices
-  std::int64_t hits = 0, misses = 0, evictions = 0;  ///< of tiles looked for
+  int id = 0;                                 ///< number of the device
+  std::size_t budget_bytes = 0;               ///< bytes of the pool of tiles
+  std::uint64_t bytes_in = 0, bytes_out = 0;  ///< bytes from and to the host
+  std::uint64_t bytes_peer = 0;               ///< bytes from other devices
+  /// how often a tile was there, was not, or had to go
+  std::int64_t hits = 0, misses = 0, evictions = 0;
 };
 
-/// One factorisation that was tried: as the matrix came, then with the accuracy of its rule divided by 100, and once
-/// more, or with its layers promoted, as often as that goes, where that changes a tile, then in fp64.
+/// One factorisation that was tried: as the matrix came, then with the accuracy of its rule divided
+/// by 100, and once more, or with its layers promoted, as often as that goes, where that changes a
+/// tile, then in fp64.
 struct CholeskyAttempt : FactorAttempt {
-  double accuracy = 0;                      ///< of the precision rule; 0: fp64, or layers
+  double accuracy = 0;                      ///< accuracy of the precision rule; 0: fp64, or layers
   std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
-  std::vector<Precision> layers{};          ///< of the rule, or none
+  std::vector<Precision> layers{};          ///< layers of the rule, or none
 };
 
 /// What was done. Columns, bytes and rates are those of the last attempt.
 struct CholeskyReport {
-  /// Of the matrix, a tile, and rows of tiles; columns of tiles taken from a checkpoint.
+  /// Order of the matrix and of a tile; rows of tiles; columns of tiles taken from a checkpoint.
   std::int64_t n = 0, tile_size = 0, tiles = 0, first_column = 0;
-  Variant variant = Variant::V4;            ///< that was played
-  int streams = 0;                          ///< of each device
+  Variant variant = Variant::V4;            ///< variant that was played
+  int streams = 0;                          ///< streams of each device
   std::int64_t column_block = 1;            ///< columns of tiles that were factored together
-  int grid_rows = 1, grid_cols = 1;         ///< of the ranks
+  int grid_rows = 1, grid_cols = 1;         ///< rows and columns of the ranks
   std::int64_t super_panel = 0;             ///< columns of tiles; 0: whole tasks
   std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
-  std::vector<DeviceReport> devices;        ///< of this rank
-  std::size_t room_bytes = 0;               ///< on this rank's host, for tiles of others
-  std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< to and from other ranks, by this one
-  Transport transport{};                             ///< that took them
-  std::size_t smallest_budget_bytes = 0;  ///< of a device for these streams and precisions
-  double setup_seconds = 0;               ///< for what the team has not: pools, queues, threads
-  double factor_seconds = 0;              ///< of the last attempt
+  std::vector<DeviceReport> devices;        ///< devices of this rank
+  std::size_t room_bytes = 0;               ///< room on this rank's host for tiles of others
+  std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< bytes that this rank sent and got
+  Transport transport{};                             ///< transport that took them
+  /// smallest budget of a device for these streams and precisions
+  std::size_t smallest_budget_bytes = 0;
+  /// time to make what the team has not yet: pools, queues, threads
+  double setup_seconds = 0;
+  double factor_seconds = 0;              ///< time of the last attempt
   double flop_per_s = 0;                  ///< n^3/3 flops over factor_seconds
-  Rung rung = Rung::AsAsked;              ///< that held, or was the last
+  Rung rung = Rung::AsAsked;              ///< rung that held, or was the last
   std::vector<CholeskyAttempt> attempts;  ///< each rung that was tried, and why it was left
-  /// The worst ||L_ik||_F ||L_mk||_F u Nt / (eps ||A||_F) of the rule that the map was made by, with
-  /// the norms as they came out; 0 for maps of one precision, and of layers. Above 1 the map was too coarse.
+  /// The worst ||L_ik||_F ||L_mk||_F u Nt / (eps ||A||_F) of the rule that the map was made by,
+  /// with the norms as they came out; 0 for maps of one precision, and of layers. Above 1 the map
+  /// was too coarse.
   double operand_excess = 0;
 
-  /// Of all devices, from the host.
+  /// Bytes from the host, over all devices.
   std::uint64_t bytes_in() const;
-  /// Of all devices, to the host.
+  /// Bytes to the host, over all devices.
   std::uint64_t bytes_out() const;
-  /// Of all devices, from each other.
+  /// Bytes between the devices.
   std::uint64_t bytes_peer() const;
 };
 

@@ -37,16 +37,18 @@ struct Settings {
   std::vector<std::int64_t> leaf;  ///< orders of the leaf operations
   std::vector<std::int64_t> grid;  ///< points a side of the sparse kernels' cubes
   std::vector<std::int64_t> nrhs = {1, 1024};
-  std::vector<dense::LayerList> layers;  ///< of the tree operations
-  std::int64_t leaf_size = 0;            ///< of the trees; 0: chosen by the library
-  std::int64_t gemm_n;                   ///< m = n of GEMM, also of the rate that fractions are of
-  std::size_t copy_bytes;                ///< of the copy whose bandwidth fractions are of
-  bool processor_time = false;           ///< instead of the clock's; of a host alone
-  std::vector<std::string> matrices = {"geometric"};  ///< of the solves; also "dominant"
-  double condition = 1e4;                             ///< of "geometric"
+  std::vector<dense::LayerList> layers;  ///< layers of the tree operations
+  std::int64_t leaf_size = 0;            ///< leaf size of the trees; 0: chosen by the library
+  std::int64_t gemm_n;                   ///< m = n of GEMM; fractions are relative to its rate
+  /// bytes of the copy; fractions of bandwidth are relative to it
+  std::size_t copy_bytes;
+  /// measure the processor's time, not the clock's; on hosts alone
+  bool processor_time = false;
+  std::vector<std::string> matrices = {"geometric"};  ///< matrices of the solves; also "dominant"
+  double condition = 1e4;                             ///< condition number of "geometric"
   std::vector<std::int64_t> batch_n = {16, 32, 64, 128, 256, 512};  ///< orders in a batch
   std::vector<std::int64_t> batch_nrhs = {0, 1};  ///< right-hand sides there; 0: a factor alone
-  std::size_t batch_bytes;  ///< of a batch in fp64, which has at most 100000 systems
+  std::size_t batch_bytes;  ///< bytes of a batch in fp64, which has at most 100000 systems
 
   Settings();
 };
@@ -54,7 +56,8 @@ struct Settings {
 /// The settings, set before anything is registered.
 Settings& settings();
 
-/// Seconds since it was made: by the clock, or of the processor, where other programs keep a host busy.
+/// Seconds since it was made: by the clock, or of the processor, where other programs keep a host
+/// busy.
 class Watch {
  public:
   Watch() : start_(now()) {}

@@ -113,6 +113,8 @@ struct SparseReport {
   std::vector<SparseAttempt> attempts;  ///< in order
   std::vector<Level> levels;       ///< of the preconditioner; the matrix alone if it has no levels
   double operator_complexity = 1;  ///< entries of all levels over those of the finest
+  int block_size = 1;              ///< unknowns of a node, as AMG aggregates them
+  int modes = 1;                   ///< unknowns of an aggregate of AMG
   bool direct_coarse_solve = false;              ///< the coarsest level is solved directly
   std::int64_t preconditioner_bytes = 0;         ///< of this rank
   double set_up_seconds = 0, solve_seconds = 0;  ///< of the solver, and of this solve
@@ -167,7 +169,11 @@ class SparseSolver {
                SparseOptions const& options = {});
 
   /// What is known before a solve: the choice, the levels, the rows.
-  SparseReport const& set_up() const;
+  SparseReport const& set_up_report() const;
+  /// Old name of `set_up_report`, which works until 0.4.
+  [[deprecated("is now called set_up_report")]] SparseReport const& set_up() const {
+    return set_up_report();
+  }
 
   /// Solve A x = b from x as given, in the caller's order: of each rank its rows as it gave them.
   ///

@@ -43,10 +43,11 @@ struct OperatorPreconditioner {
 
 /// Strata's GMRES-IR as a solver of Belos', for a problem whose operator is a Tpetra::CrsMatrix.
 ///
-/// Parameters are those of `gmres_ir_parameters`. A right preconditioner of the problem, any Tpetra::Operator, is
-/// applied inside; without one Strata makes its own. Several right-hand sides are solved one after the other.
-/// The matrix is copied at the first `solve` after `setProblem` or `reset(Belos::Problem)`, so that changed values
-/// need one of them. The instance is Tpetra's, the node's default one.
+/// Parameters are those of `gmres_ir_parameters`. A right preconditioner of the problem, any
+/// Tpetra::Operator, is applied inside; without one Strata makes its own. Several right-hand sides
+/// are solved one after the other. The matrix is copied at the first `solve` after `setProblem` or
+/// `reset(Belos::Problem)`, so that changed values need one of them. The instance is Tpetra's, the
+/// node's default one.
 template <class LO = Tpetra::Operator<>::local_ordinal_type,
           class GO = Tpetra::Operator<>::global_ordinal_type,
           class Node = Tpetra::Operator<>::node_type>
@@ -61,10 +62,10 @@ class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO,
   using Problem = Belos::LinearProblem<double, MV, OP>;
   /// Where it works.
   using Exec = typename Node::execution_space;
-  /// Of parameters.
+  /// A list of parameters.
   using List = Teuchos::ParameterList;
 
-  /// By which Belos::SolverFactory makes it.
+  /// The name by which Belos::SolverFactory makes it.
   static std::string name() { return "Strata GMRES-IR"; }
 
   BelosGmresIr() : parameters_(Teuchos::rcp(new List(gmres_ir_parameters()))) {}
@@ -112,14 +113,15 @@ class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO,
       solver_.reset();
   }
 
-  /// Of the last solve: iterations of all right-hand sides.
+  /// Iterations of the last solve, over all right-hand sides.
   int getNumIters() const override { return static_cast<int>(iterations_); }
   /// The largest residual over its scaling, computed in fp64.
   double achievedTol() const override { return achieved_; }
-  /// Whether a right-hand side ended with an estimate within the tolerance and a residual that is not.
+  /// Whether a right-hand side ended with an estimate within the tolerance and a residual that is
+  /// not.
   bool isLOADetected() const override { return loss_of_accuracy_; }
 
-  /// Of the types Belos::Problem alone counts: the matrix is copied anew.
+  /// Copies the matrix anew, if `type` has Belos::Problem; other types do nothing.
   void reset(Belos::ResetType const type) override {
     if ((type & Belos::Problem) == 0) return;
     if (!problem_.is_null()) problem_->setProblem();
@@ -128,8 +130,9 @@ class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO,
 
   /// Solve from the vectors that the problem has. Collective.
   ///
-  /// Throws   ValueError if no problem is set, its operator is no Tpetra::CrsMatrix, or it has a left
-  ///          preconditioner; also what `make_matrix`, `require_vectors` and `RefinedGmres` throw.
+  /// Throws   ValueError if no problem is set, its operator is no Tpetra::CrsMatrix, or it has a
+  ///          left preconditioner; also what `make_matrix`, `require_vectors` and `RefinedGmres`
+  ///          throw.
   Belos::ReturnType solve() override {
     Exec const exec;
     Region const region(exec, "strata::trilinos::BelosGmresIr::solve");
@@ -200,7 +203,8 @@ class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO,
   bool loss_of_accuracy_ = false;
 };
 
-/// Belos::SolverFactory makes a BelosGmresIr by its name, in any case of letters, once this was given to addFactory.
+/// Belos::SolverFactory makes a BelosGmresIr by its name, in any case of letters, once this was
+/// given to addFactory.
 template <class LO = Tpetra::Operator<>::local_ordinal_type,
           class GO = Tpetra::Operator<>::global_ordinal_type,
           class Node = Tpetra::Operator<>::node_type>
@@ -233,7 +237,8 @@ class BelosGmresIrFactory final
   }
 };
 
-/// Make "Strata GMRES-IR" known to every Belos::SolverFactory of these types; the first call counts.
+/// Make "Strata GMRES-IR" known to every Belos::SolverFactory of these types; the first call
+/// counts.
 template <class LO = Tpetra::Operator<>::local_ordinal_type,
           class GO = Tpetra::Operator<>::global_ordinal_type,
           class Node = Tpetra::Operator<>::node_type>

@@ -19,13 +19,14 @@ namespace strata::trilinos {
 /// What a preconditioner is made of; `preconditioner_parameters()` has the same as a list.
 struct PreconditionerOptions {
   sparse::PreconditionerKind kind = sparse::PreconditionerKind::Automatic;  ///< the method
-  Precision precision = Precision::fp32;  ///< of its matrices; vectors are fp64 for fp64, else fp32
-  int sweeps = 1;                         ///< Gauss-Seidel
-  sparse::Sweep sweep = sparse::Sweep::Symmetric;  ///< of Gauss-Seidel
+  /// precision of its matrices; vectors are fp64 for fp64, else fp32
+  Precision precision = Precision::fp32;
+  int sweeps = 1;                                  ///< number of Gauss-Seidel sweeps
+  sparse::Sweep sweep = sparse::Sweep::Symmetric;  ///< direction of a Gauss-Seidel sweep
   /// The order of sweeps; none: Levels, the order of the rows, where one thread runs them, else
   /// JonesPlassmannLuby.
   std::optional<sparse::ColouringMethod> colouring;
-  sparse::AmgOptions amg;  ///< of the kind Amg
+  sparse::AmgOptions amg;  ///< choices of the kind Amg
 };
 
 /// How a matrix for such a preconditioner orders its rows.
@@ -40,18 +41,19 @@ sparse::MatrixOptions matrix_options(Exec const& exec, PreconditionerOptions con
   return matrix;
 }
 
-/// Every parameter of a preconditioner with its default and what it means:
-/// "Type" (auto, none, jacobi, gs, amg), "Precision" (fp64, fp32, bf16, fp16), "Sweeps", "Sweep Direction" (forward,
-/// backward, symmetric), "Colouring" (auto, jones-plassmann-luby, greedy, levels), "Strength", "Coarse Rows", "Block Size".
+/// Every parameter of a preconditioner with its default and what it means: "Type" (auto, none,
+/// jacobi, gs, amg), "Precision" (fp64, fp32, bf16, fp16), "Sweeps", "Sweep Direction" (forward,
+/// backward, symmetric), "Colouring" (auto, jones-plassmann-luby, greedy, levels), "Strength",
+/// "Coarse Rows", "Block Size".
 Teuchos::ParameterList preconditioner_parameters();
-/// Throws   ValueError for a name that `preconditioner_parameters` lacks, with the list; a value of another type
-///          or outside its range.
+/// Throws   ValueError for a name that `preconditioner_parameters` lacks, with the list; a value of
+///          another type or outside its range.
 PreconditionerOptions preconditioner_options(Teuchos::ParameterList const& parameters);
 
 /// What Belos' solver "Strata GMRES-IR" is told.
 struct GmresIrOptions {
-  double tolerance = 1e-8;    ///< of the residual over the scaling
-  int max_iterations = 1000;  ///< of all cycles
+  double tolerance = 1e-8;    ///< bound of the residual over the scaling
+  int max_iterations = 1000;  ///< most iterations of all cycles together
   int num_blocks = 300;       ///< basis vectors per cycle
   int max_restarts = 20;      ///< cycles after the first
   /// What residuals are divided by.
@@ -67,8 +69,9 @@ struct GmresIrOptions {
   PreconditionerOptions preconditioner;  ///< inside of GMRES
 };
 
-/// Belos' names with Belos' defaults: "Convergence Tolerance", "Maximum Iterations", "Num Blocks", "Maximum Restarts",
-/// "Explicit Residual Scaling", "Verbosity", "Output Frequency", "Output Stream", and the list "Preconditioner".
+/// Belos' names with Belos' defaults: "Convergence Tolerance", "Maximum Iterations", "Num Blocks",
+/// "Maximum Restarts", "Explicit Residual Scaling", "Verbosity", "Output Frequency", "Output
+/// Stream", and the list "Preconditioner".
 Teuchos::ParameterList gmres_ir_parameters();
 /// Throws   as `preconditioner_options`.
 GmresIrOptions gmres_ir_options(Teuchos::ParameterList const& parameters);

@@ -14,8 +14,9 @@ namespace strata::trilinos {
 
 /// The preconditioner that the options ask for, with vectors in Scalar. Collective; fences.
 ///
-/// Throws   ValueError for Gauss-Seidel, Jacobi or AMG of a matrix with a zero on its diagonal (Automatic: none is
-///          made then), for sweeps where there are none; MemoryError; on all ranks.
+/// Throws   ValueError for Gauss-Seidel, Jacobi or AMG of a matrix with a zero on its diagonal
+///          (Automatic: none is made then), for sweeps where there are none; MemoryError; on all
+///          ranks.
 template <class Exec, class Scalar>
 sparse::Preconditioner<Exec, Scalar> make_preconditioner(Exec const& exec,
                                                          sparse::DistributedMatrix<Exec> const& A,
@@ -32,9 +33,9 @@ struct PreconditionerPair {
 struct RefinedReport {
   bool converged = false;         ///< the residual meets the tolerance
   bool loss_of_accuracy = false;  ///< the cycle's estimate met the tolerance, the residual did not
-  std::int64_t iterations = 0;    ///< of all cycles and attempts
+  std::int64_t iterations = 0;    ///< iterations of all cycles and attempts
   double residual = 0;            ///< ||b - A x|| over the scaling, fp64
-  Precision precision = Precision::fp64;  ///< of the last attempt
+  Precision precision = Precision::fp64;  ///< precision of the last attempt
 };
 
 /// GMRES-IR as Belos' parameters describe it, with the ladder of SparseSolver: 16 bits, fp32, fp64.
@@ -43,7 +44,7 @@ struct RefinedReport {
 template <class Exec>
 class RefinedGmres {
  public:
-  /// In the matrix' order.
+  /// A vector in the matrix' order.
   using Vector = sparse::Vector<double, typename Exec::memory_space>;
 
   /// `given`: the preconditioner to use; else it is made as the options say. Collective; fences.
@@ -54,7 +55,8 @@ class RefinedGmres {
   /// Other options with the same preconditioner.
   void set_options(GmresIrOptions const& options);
 
-  /// Solve A x = b from x as given; in the matrix' order, x with room for the halo. Collective; fences.
+  /// Solve A x = b from x as given; in the matrix' order, x with room for the halo. Collective;
+  /// fences.
   RefinedReport solve(Exec const& exec, Vector const& b, Vector const& x);
 
  private:

@@ -28,7 +28,7 @@ namespace detail {
 template <class LocalMatrix, class Space>
 struct TpetraRows {
   LocalMatrix matrix;
-  sparse::Vector<std::int64_t, Space> column;  ///< of each column of the column map
+  sparse::Vector<std::int64_t, Space> column;  ///< global column of each column of the column map
 
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
@@ -37,7 +37,8 @@ struct TpetraRows {
   }
 };
 
-/// Throws ValueError or ShapeError on all ranks unless `A` is a matrix that Strata can take. Collective.
+/// Throws ValueError or ShapeError on all ranks unless `A` is a matrix that Strata can take.
+/// Collective.
 template <class LO, class GO, class Node>
 void require_usable(sparse::Communicator const& comm, TpetraMatrix<LO, GO, Node> const& A) {
   comm.agree([&] {
@@ -59,7 +60,8 @@ void require_usable(sparse::Communicator const& comm, TpetraMatrix<LO, GO, Node>
                  "the Tpetra matrix' row map has a row on several ranks; make it one-to-one");
 }
 
-/// Strata's number of each column of `A` on this rank: the row's number there, rank by rank. Collective.
+/// Strata's number of each column of `A` on this rank: the row's number there, rank by rank.
+/// Collective.
 template <class LO, class GO, class Node>
 std::vector<std::int64_t> strata_columns(sparse::Communicator const& comm,
                                          TpetraMatrix<LO, GO, Node> const& A) {
@@ -101,12 +103,15 @@ std::vector<std::int64_t> strata_columns(sparse::Communicator const& comm,
 
 /// The distributed matrix with a Tpetra matrix' rows, on the same ranks.
 ///
-/// Shape    square; domain and range map are the row map, which may be any one-to-one map, contiguous or not, with
-///          ranks without rows. Row i of this rank is the row map's local index i.
+/// Shape    square; domain and range map are the row map, which may be any one-to-one map,
+///          contiguous or not, with ranks without rows. Row i of this rank is the row map's local
+///          index i.
 /// Result   a copy in Strata's format: later changes of A are not seen. The rows are read in place.
-/// Sync     collective; fences `exec`, which must be the instance that Tpetra works on (its default one).
+/// Sync     collective; fences `exec`, which must be the instance that Tpetra works on (its default
+///          one).
 /// Throws   ValueError if A is not fill-complete or its maps are others; ShapeError if it is not
-///          square; ValueError from `communicator_of`; also what DistributedMatrix throws; on all ranks.
+///          square; ValueError from `communicator_of`; also what DistributedMatrix throws; on all
+///          ranks.
 template <class Exec, class LO, class GO, class Node>
 sparse::DistributedMatrix<Exec> make_matrix(Exec const& exec, TpetraMatrix<LO, GO, Node> const& A,
                                             sparse::MatrixOptions const& options = {}) {
@@ -164,7 +169,8 @@ void scatter(Exec const& exec, sparse::DistributedMatrix<Exec> const& A, double 
       });
 }
 
-/// Throws ShapeError on all ranks unless the vectors are on the matrix' row map, X and Y alike in number. Collective.
+/// Throws ShapeError on all ranks unless the vectors are on the matrix' row map, X and Y alike in
+/// number. Collective.
 template <class LO, class GO, class Node>
 void require_vectors(sparse::Communicator const& comm, Tpetra::Map<LO, GO, Node> const& rows,
                      TpetraVectors<LO, GO, Node> const& X, TpetraVectors<LO, GO, Node> const& Y) {

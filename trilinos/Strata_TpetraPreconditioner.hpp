@@ -13,10 +13,12 @@
 
 namespace strata::trilinos {
 
-/// A preconditioner of Strata's as a Tpetra::Operator: Y = alpha M^-1 X + beta Y, for Belos or anyone.
+/// A preconditioner of Strata's as a Tpetra::Operator: Y = alpha M^-1 X + beta Y, for Belos or
+/// anyone.
 ///
-/// The matrix is copied at construction and rounded to the options' precision; vectors are fp64 in all of them, so that M
-/// is one linear operator to fp64's rounding: no method of Belos' has to be a flexible one for it. One `apply` at a time.
+/// The matrix is copied at construction and rounded to the options' precision; vectors are fp64 in
+/// all of them, so that M is one linear operator to fp64's rounding: no method of Belos' has to be
+/// a flexible one for it. One `apply` at a time.
 template <class LO = Tpetra::Operator<>::local_ordinal_type,
           class GO = Tpetra::Operator<>::global_ordinal_type,
           class Node = Tpetra::Operator<>::node_type>
@@ -24,12 +26,13 @@ class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node>
  public:
   /// Where it works.
   using Exec = typename Node::execution_space;
-  /// Of rows.
+  /// A map of rows.
   using Map = Tpetra::Map<LO, GO, Node>;
   /// What it is applied to.
   using Vectors = TpetraVectors<LO, GO, Node>;
 
-  /// Collective; fences `exec`, on which `apply` will run: the instance that Tpetra works on (its default one).
+  /// Collective; fences `exec`, on which `apply` will run: the instance that Tpetra works on (its
+  /// default one).
   ///
   /// Throws   as `make_matrix` and `make_preconditioner`.
   TpetraPreconditioner(Exec const& exec, TpetraMatrix<LO, GO, Node> const& A,
@@ -48,11 +51,11 @@ class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node>
                        Teuchos::ParameterList const& parameters)
       : TpetraPreconditioner(exec, A, preconditioner_options(parameters)) {}
 
-  /// That of the matrix' rows.
+  /// The map of the matrix' rows.
   Teuchos::RCP<Map const> getDomainMap() const override { return map_; }
-  /// That of the matrix' rows.
+  /// The map of the matrix' rows.
   Teuchos::RCP<Map const> getRangeMap() const override { return map_; }
-  /// No.
+  /// False: the transpose is not applied.
   bool hasTransposeApply() const override { return false; }
 
   /// Y = alpha M^-1 X + beta Y, vector by vector; Y may be X. Collective.

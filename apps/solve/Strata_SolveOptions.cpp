@@ -92,7 +92,8 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
   group.parsed("--layers", options.layers, "LIST|auto", parse_layers,
                "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32, in "
                "short fp16x2,fp32 [auto]");
-  group.count("--leaf", options.leaf, "N", "order of the diagonal leaves [the library's choice]");
+  group.count("--leaf-size", options.leaf, "N",
+              "order of the diagonal leaves [the library's choice]");
   group.parsed("--jitter", options.jitter, "auto", parse_jitter,
                "where A is not positive definite, solve with the least power of ten of its mean "
                "diagonal added to its diagonal [not at all]");
@@ -156,7 +157,14 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
                "of the preconditioner [fp32]");
   group.count("--restart", solver.restart, "K", "basis vectors of a cycle of GMRES [50]");
   group.count("--block-size", solver.amg.block_size, "B",
-              "unknowns of a node, one after the other, for AMG [1]");
+              "unknowns of a node, one after the other, for AMG [found from the pattern]");
+  auto* const places =
+      group.add("--coordinates", options.sparse.coordinates, "FILE",
+                "places of the nodes, 2 or 3 numbers a row: AMG knows the motions of a rigid body");
+  group
+      .add("--near-null-space", options.sparse.near_null_space, "FILE",
+           "vectors, as columns, that AMG represents on all levels")
+      ->excludes(places);
   group
       .add("--strength", solver.amg.strength, "S",
            "of couplings within AMG's aggregates, of the largest in a row [0.25]")

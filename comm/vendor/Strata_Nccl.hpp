@@ -34,14 +34,16 @@ std::vector<DeviceIdentity> devices_of(int device, Communicator const& comm);
 
 /// A communicator of NCCL, of some of the ranks of `comm`, this one among them.
 struct NcclGroup {
-  std::vector<DeviceIdentity> devices;  ///< of all ranks of `comm`
-  std::vector<int> ranks;               ///< of `comm`, of those in the group
-  int most_blocks = 0;                  ///< of threads that a kernel may take; 0: NCCL's choice
+  std::vector<DeviceIdentity> devices;  ///< devices of all ranks of `comm`
+  std::vector<int> ranks;               ///< ranks of `comm` that are in the group
+  /// most blocks of threads that a kernel may take; 0: NCCL chooses
+  int most_blocks = 0;
   /// The same ranks and devices, with the same number of blocks.
   bool operator==(NcclGroup const&) const = default;
 };
-/// Its handle, which is made once, kept with `comm` and ends with it. Collective in the group: those that are in several make
-/// them in the same order. Throws VendorError, on a rank that can't join the others alone.
+/// Its handle, which is made once, kept with `comm` and ends with it. Collective in the group:
+/// those that are in several make them in the same order. Throws VendorError, on a rank that can't
+/// join the others alone.
 ncclComm_t handle_of(int device, Communicator const& comm, NcclGroup const& group);
 
 }  // namespace strata::vendor

@@ -7,28 +7,31 @@
 
 namespace strata {
 
-/// While it lives, each product that this thread computes on a host takes at most so many of the threads of the BLAS, or of
-/// oneDNN.
+/// While it lives, each product of this thread on a host takes at most so many threads of the BLAS,
+/// or of oneDNN.
 ///
-/// Without one a product takes as many as its work pays for: one for each 2^24 flops (of a factorisation 2^25), or as long for
-/// memory. It never takes more than the library would by itself, so that OPENBLAS_NUM_THREADS, MKL_NUM_THREADS,
-/// OMP_NUM_THREADS and calls of the library's own functions hold, and inside a parallel region of OpenMP it takes one. Afterwards
-/// the library has the number that it had. For threads that work side by side: each with its part of the cores. Of objects in one thread
-/// the smallest number holds; they end in the opposite order.
+/// Without such an object, a product takes as many threads as its work pays for. A thread needs
+/// 2^24 flops (in a factorisation 2^25), or as much time in memory. It never takes more threads
+/// than the library would take by itself. So OPENBLAS_NUM_THREADS, MKL_NUM_THREADS, OMP_NUM_THREADS
+/// and calls of the library's own functions still hold. Inside a parallel region of OpenMP a
+/// product takes one thread. After a product the library has its former number of threads. Threads
+/// that work side by side need such objects: each gets its part of the cores. If a thread has
+/// several objects, the smallest number holds; they end in the opposite order.
 ///
-/// OpenBLAS, with threads of its own or OpenMP's, and oneMKL can be told; another BLAS does as it does. OpenBLAS with threads
-/// of its own has one number for the process, that of the product that began last.
+/// OpenBLAS, with threads of its own or OpenMP's, and oneMKL can be told their number; another BLAS
+/// keeps its own. OpenBLAS with threads of its own has one number for the process, that of the
+/// product that began last.
 ///
 /// Throws   ValueError if most < 1.
 class BlasThreads {
  public:
-  /// Until its end, at most so many threads in this thread's products.
+  /// Allows this thread's products at most so many threads, until the object ends.
   explicit BlasThreads(int most);
   ~BlasThreads();
   BlasThreads(BlasThreads const&) = delete;
   BlasThreads& operator=(BlasThreads const&) = delete;
 
-  /// What holds in this thread; the largest int where there is no object.
+  /// The number that holds in this thread; the largest int if there is no object.
   static int most();
 
  private:
@@ -46,8 +49,9 @@ struct BlasThreading {
 /// The threads of this process' BLAS.
 BlasThreading blas_threading();
 
-/// What to tell a user where the threads of such a BLAS and so many of Kokkos' OpenMP backend wait busily for work on the same
-/// cores, which slows both down; empty where they do not. `wait_policy` is the value of OMP_WAIT_POLICY, empty if it has none.
+/// Advice for a user whose BLAS threads and OpenMP threads wait busily for work on the same cores,
+/// which slows both down. Empty where they do not. `wait_policy` is the value of OMP_WAIT_POLICY,
+/// empty if it has none.
 std::string advice_on_waiting(BlasThreading const& blas, int openmp_threads,
                               std::string wait_policy);
 

@@ -14,6 +14,9 @@
 
 namespace strata {
 
+template <class ExecutionSpace>
+class IntegerBlas;
+
 /// Which code runs a leaf operation.
 enum class BlasPath {
   Automatic,      ///< the vendor library where it has the operation and types, else Kokkos Kernels,
@@ -37,18 +40,19 @@ constexpr auto names_of(BlasPath) {
 /// exactly, sums are accumulated in fp64 if an operand of the product is fp64 and in fp32
 /// otherwise, and the result is rounded once to its type. Where both operands of a product are in
 /// tf32 or both in fp16_split, it is made of them so, with an error of at most 4 unit roundoffs of
-/// the format more (`detail::FormattedProduct`); all else takes them as the fp32 that they are stored
-/// as. beta = 0 overwrites, NaN included.
+/// the format more (`detail::FormattedProduct`); both in one of int8x6 to int8x16, it is made of integers
+/// (`detail::IntegerProduct`). All else takes them as the fp32 or fp64 that they are stored as. beta = 0 overwrites, NaN included.
 /// A scale (`MatrixRef::scale`) is honoured on inputs and on the results of gemm and convert; any
 /// other matrix that is written must have none.
 ///
 /// Sync     every call is enqueued on the instance; none fences, except to let the workspace grow.
 /// Memory   the workspace grows to the largest request and is kept; `reserve` makes later calls
 ///          free of allocation. It holds blocks that are widened for a library: at most 64 MiB for
-///          each operand, but all of a potrf in low precision; a copy of a small potrf's matrix; of a product with one or two columns
-///          partial sums, at most a 16th of the matrix' numbers; and of products in tf32 and
-///          fp16_split copies, 64 MiB for each operand, which `reserve_product` makes room for. A device's library has
-///          32 MiB (CUDA), which with its handle is `Lent`: another object gets what an earlier one has left.
+///          each operand, but all of the matrix for a potrf in low precision; a copy of a small
+///          potrf's matrix; partial sums of a product with one or two columns, at most a 16th of
+///          the matrix' numbers; copies of operands in tf32 and fp16_split, 64 MiB each, for which
+///          `reserve_product` makes room. On CUDA each cuBLAS handle has a workspace of 32 MiB.
+///          Handle and workspace are `Lent`: a later object uses them again.
 /// Throws   ShapeError with all extents if they do not fit or a result has a scale, before
 ///          anything is written; ValueError if the path asked for has no such operation and types,
 ///          or an extent is too large for the vendor's integers; MemoryError with the bytes that
@@ -56,8 +60,8 @@ constexpr auto names_of(BlasPath) {
 template <class ExecutionSpace>
 class LeafBlas {
  public:
-  using execution_space = ExecutionSpace;                      ///< of the instance
-  using memory_space = typename ExecutionSpace::memory_space;  ///< of the matrices
+  using execution_space = ExecutionSpace;                      ///< type of the instance
+  using memory_space = typename ExecutionSpace::memory_space;  ///< memory of the matrices
   /// A matrix that is written.
   using Matrix = MatrixRef<memory_space>;
   /// A matrix that is read.
@@ -78,21 +82,25 @@ class LeafBlas {
   /// run; on a host this object. Made at the first call and kept.
   LeafBlas& urgent();
 
+  /// What products of integers are made of, on the same instance; made at the first call and kept.
+  IntegerBlas<ExecutionSpace>& integers();
+
   /// Room for later calls' workspace, in bytes.
   void reserve(std::size_t bytes);
 
   /// The same for products of up to m x n x k, and batches that make up no more, in `format` into
-  /// fp32; other precisions than tf32 and fp16_split need none.
+  /// the type that it is stored as; precisions that are not product formats need none.
   ///
   /// Throws   ShapeError if an extent is negative.
   void reserve_product(Precision format, std::int64_t m, std::int64_t n, std::int64_t k);
 
-  /// Promises that these scales, which lie in one memory, keep their values until the next call. The factor alpha a b / c of a
-  /// product whose scales are all among them is then written to the device once, not for each such product. An empty view ends the
-  /// promise; `urgent()` is told apart.
+  /// Promises that these scales, which lie in one memory, keep their values until the next call.
+  /// The factor alpha a b / c of a product whose scales are all among them is then written to the
+  /// device once, not for each such product. An empty view ends the promise; `urgent()` is told
+  /// apart.
   void set_fixed_scales(Kokkos::View<double const*, memory_space> const& scales);
 
-  static constexpr int scratch_slots = 8;  ///< of `scratch`, numbered from 0
+  static constexpr int scratch_slots = 8;  ///< number of slots of `scratch`, numbered from 0
   /// Memory for the operands of algorithms made of these operations, at least `bytes` of it,
   /// aligned to 64. A slot is kept and grows to its largest request, which fences and loses its
   /// numbers.
@@ -125,9 +133,9 @@ class LeafBlas {
   /// A = L L^T (Lower) or U^T U (Upper) in place; the other triangle is not touched.
   /// Cost n^3/3 flops.
   ///
-  /// Result   if *info is 0 on entry and the leading minor of order j is the first whose pivot is
-  ///          not a positive finite number, *info becomes offset + j, and only the leading block
-  ///          of order j - 1 holds defined numbers; if *info is not 0 on entry it stays.
+  /// Result   *info stays if it is not 0 on entry. Else, if the leading minor of order j is the
+  ///          first whose pivot is not a positive finite number, *info becomes offset + j. Then
+  ///          only the leading block of order j - 1 holds defined numbers.
   /// Sync     enqueued; *info stays in device memory.
   void potrf(Uplo uplo, Matrix const& A, std::int64_t offset, InfoView const& info);
 
@@ -137,8 +145,8 @@ class LeafBlas {
   /// Sync     enqueued.
   void potrs(ConstMatrix const& A, Matrix const& B);
 
-  /// A = L L^T in place (Lower), and inverse = L^-T, the part below its diagonal 0. If `largest` is given, *largest is the
-  /// largest finite magnitude in the inverse, or 0.
+  /// A = L L^T in place (Lower), and inverse = L^-T, the part below its diagonal 0. If `largest` is
+  /// given, *largest is the largest finite magnitude in the inverse, or 0.
   ///
   /// Shape    A, inverse: n x n of one arithmetic type. Cost n^3/3 flops and as many for the
   ///          inverse; on devices 3 times that, in products that keep them busy.

@@ -13,18 +13,20 @@ namespace strata {
 
 /// The tiles of a triangle: a team takes one, a thread some of its rows, strip by strip.
 struct Tiling {
-  static constexpr int threads = 128;                    ///< of a team
-  static constexpr int rows_of_thread = 4;               ///< `threads` apart
+  static constexpr int threads = 128;  ///< threads of a team
+  /// rows that one thread takes, `threads` apart
+  static constexpr int rows_of_thread = 4;
   static constexpr int strip = 8;                        ///< columns that are added up together
-  static constexpr int rows = threads * rows_of_thread;  ///< of a tile
-  static constexpr int groups = threads / strip;         ///< that share a column's sum
+  static constexpr int rows = threads * rows_of_thread;  ///< rows of a tile
+  /// groups of threads that share the sum of a column
+  static constexpr int groups = threads / strip;
 
-  std::int64_t n;             ///< order
-  std::int64_t cols;          ///< of a tile, a multiple of the strip
-  std::int64_t down, across;  ///< tiles
+  std::int64_t n;             ///< order of the matrix
+  std::int64_t cols;          ///< columns of a tile, a multiple of the strip
+  std::int64_t down, across;  ///< tiles of a column and of a row
   bool is_lower;              ///< the triangle, as it lies in memory
 
-  /// Of an order, of the lower or the upper triangle, by tiles of so many columns.
+  /// Divides the lower or the upper triangle of an order into tiles with `width` columns.
   Tiling(std::int64_t order, bool lower, std::int64_t width)
       : n(order), cols(width), down((n + rows - 1) / rows), is_lower(lower) {
     across = (n + cols - 1) / cols;
@@ -35,13 +37,13 @@ struct Tiling {
     bool const whole = (r + 1) * rows <= n && (c + 1) * cols <= n;
     return whole && (is_lower ? r * rows >= (c + 1) * cols : (r + 1) * rows <= c * cols);
   }
-  /// The tiles of a row, and of a column, that are not outside.
+  /// The tile columns [first, last) that are not outside the triangle, in tile row r.
   KOKKOS_INLINE_FUNCTION Kokkos::pair<std::int64_t, std::int64_t> of_row(std::int64_t r) const {
     std::int64_t const end = ((r + 1) * rows + cols - 1) / cols;
     if (is_lower) return {0, end < across ? end : across};
     return {r * rows / cols, across};
   }
-  /// Of a column.
+  /// The tile rows [first, last) that are not outside the triangle, in tile column c.
   KOKKOS_INLINE_FUNCTION Kokkos::pair<std::int64_t, std::int64_t> of_col(std::int64_t c) const {
     std::int64_t const end = ((c + 1) * cols + rows - 1) / rows;
     if (is_lower) return {c * cols / rows, down};
@@ -51,7 +53,8 @@ struct Tiling {
   KOKKOS_INLINE_FUNCTION bool contains(std::int64_t i, std::int64_t j) const {
     return i < n && j < n && (is_lower ? i >= j : i <= j);
   }
-  /// The most columns of a tile for so many sums of a line, whose scratch memory in fp64 is what a team may have at all: 48 KB.
+  /// The most columns of a tile, where a line has `sums` sums. More would need more than the 48 KB
+  /// of scratch memory that a team may have, in fp64.
   KOKKOS_INLINE_FUNCTION static constexpr std::int64_t widest(int sums) {
     return sums == 1 ? 128 : 48;
   }
@@ -62,7 +65,7 @@ struct Tiling {
     return std::clamp<std::int64_t>(order * high / 2 / enough / step * step, 2 * step,
                                     widest(sums));
   }
-  /// Of the scratch memory of a team whose tiles have so many columns.
+  /// Size of a team's scratch memory, where a tile has `tile_cols` columns.
   KOKKOS_INLINE_FUNCTION static constexpr std::size_t scratch_numbers(std::int64_t tile_cols,
                                                                       int sums = 1) {
     return static_cast<std::size_t>(sums * (2 * strip * threads + tile_cols * (groups + 1)) +
@@ -70,25 +73,27 @@ struct Tiling {
   }
 };
 
-/// A pass over a triangle that reads each number once, a team a tile. A number counts for the sums of its row, and off the
-/// diagonal for those of its column.
+/// A pass over a triangle that reads each number once, a team a tile. A number counts for the sums
+/// of its row, and off the diagonal for those of its column.
 ///
-/// Terms    what is added up, and where to, for p the first index of a number in memory and q the second one:
+/// Terms    what is added up, and where to, for p the first index of a number in memory and q the
+///          second one:
 ///            count                      how many sums a line has
-///            weight(i)                  of line i
-///            term(k, a, x)              what a number a adds to sum k, where x is the weight of the line that crosses
+///            weight(i)                  the weight of line i
+///            term(k, a, x)              a's part of sum k; x: weight of the line across
 ///            take<is_inside>(tiling, values, p, q, x_p, x_q)
-///                                       sees the numbers of line p from q on, and the weights of the lines
+///                                       sees line p from q on, and the weights
 ///            add_row(i, c, sum), add_col(j, r, sum)
-///                                       take the sums of line i over tile column c, and of line j over tile row r
+///                                       take line i's sums over tile column c,
+///                                       and line j's over tile row r
 template <class T, class Terms>
 struct SymmetricTiles {
-  Tiling tiling;    ///< of the triangle
+  Tiling tiling;    ///< tiles of the triangle
   T const* a;       ///< its numbers, column by column
   std::int64_t ld;  ///< from one column to the next
   Terms terms;      ///< see above
 
-  /// Of the scratch memory of a team whose tiles have so many columns.
+  /// Size of a team's scratch memory, where a tile has `tile_cols` columns.
   KOKKOS_INLINE_FUNCTION static constexpr std::size_t scratch_bytes(std::int64_t tile_cols) {
     return Tiling::scratch_numbers(tile_cols, Terms::count) * sizeof(T);
   }
@@ -106,7 +111,8 @@ struct SymmetricTiles {
   }
 
  private:
-  // A number makes room for the same one of the next strip as soon as it is used, so that loads are always under way.
+  // A number makes room for the same one of the next strip as soon as it is used, so that loads are
+  // always under way.
   template <bool is_inside, class Member>
   KOKKOS_FUNCTION void add(Member const& team, std::int64_t r, std::int64_t c) const {
     constexpr int strip = Tiling::strip, threads = Tiling::threads, groups = Tiling::groups,
@@ -183,7 +189,8 @@ struct SymmetricTiles {
   }
 };
 
-/// of_rows(i, c) = sum of a_ij x_j over tile column c;  of_cols(j, r) = sum of a_ij x_i, i != j, over tile row r.
+/// of_rows(i, c) = sum of a_ij x_j over tile column c,
+/// of_cols(j, r) = sum of a_ij x_i, i != j, over tile row r.
 template <class T>
 struct ProductTerms {
   static constexpr int count = 1;  ///< sums of a line
@@ -191,7 +198,7 @@ struct ProductTerms {
   T const* x;      ///< a vector
   T* of_rows;      ///< n x tiles across
   T* of_cols;      ///< n x tiles down
-  std::int64_t n;  ///< order
+  std::int64_t n;  ///< order of the matrix
 
   /// x_i
   KOKKOS_FORCEINLINE_FUNCTION T weight(std::int64_t i) const { return x[i]; }

@@ -20,7 +20,7 @@ struct Library {
 
 /// How this library was built, and with what.
 struct Configuration {
-  std::string version;  ///< of Strata: "major.minor.patch"
+  std::string version;  ///< Strata's version: "major.minor.patch"
   std::string
       commit;  ///< git commit when the build was configured, "-dirty" after it; or "unknown"
   std::string compiler;        ///< "GNU 14.2.0", ...
@@ -29,8 +29,8 @@ struct Configuration {
   std::string kokkos_kernels;  ///< version
   std::vector<std::string>
       backends;  ///< Kokkos' enabled execution spaces: "Serial", "OpenMP", "Cuda", "HIP"
-  std::vector<Library> libraries;  ///< that are in use, BLAS first
-  BlasThreading blas_threads;      ///< of the host's BLAS
+  std::vector<Library> libraries;  ///< libraries in use, BLAS first
+  BlasThreading blas_threads;      ///< how the host's BLAS uses threads
 };
 
 /// The version and configuration of this library, at run time (xSDK policy M8).
@@ -42,25 +42,27 @@ struct Host {
   int cores;                           ///< logical processors that this process may run on
   std::size_t memory_bytes;            ///< physical memory
   std::size_t memory_available_bytes;  ///< see `available_memory_bytes`
-  /// Of amx_bf16, amx_int8, amx_fp16, avx512_bf16, avx512_fp16, sme, sve_bf16, neon_bf16 and
-  /// neon_fp16 those that the processor has and the system lets programs use.
+  /// The matrix units that the processor has and the system lets programs use. They are among
+  /// amx_bf16, amx_int8, amx_fp16, avx512_bf16, avx512_fp16, sme, sve_bf16, neon_bf16 and
+  /// neon_fp16.
   std::vector<std::string> matrix_units;
 };
 
 /// A GPU of the enabled backend that this process can see.
 struct Accelerator {
-  int id;                    ///< the backend's number of it
+  int id;                    ///< number that the backend gives the device
   std::string backend;       ///< "Cuda", "HIP"
   std::string name;          ///< "NVIDIA H200", ...
   std::string architecture;  ///< "sm_90", "gfx942", ...
-  std::size_t memory_bytes;  ///< in all
+  std::size_t memory_bytes;  ///< all of the device's memory
   std::string identity;      ///< the same for all processes of this machine that see it
 };
 
 /// What there is to calculate on.
 struct Devices {
-  Host host;                              ///< its processors
-  std::vector<Accelerator> accelerators;  ///< of the enabled backend; none on a host's
+  Host host;  ///< its processors
+  /// GPUs of the enabled backend; none for a host's backend
+  std::vector<Accelerator> accelerators;
 };
 
 /// The processors and GPUs of this machine.
@@ -68,13 +70,15 @@ struct Devices {
 /// Throws   VendorError if the GPUs' runtime fails.
 Devices devices();
 
-/// Whether products on the host multiply such numbers on matrix units, many times as fast as fp32: a processor with AMX,
-/// in a build with oneDNN, in a process that was not forked from one that had made such products.
+/// Whether products on the host multiply such numbers on matrix units, many times as fast as fp32.
+/// This needs a processor with AMX and a build with oneDNN. A process that was forked from one that
+/// had made such products has none.
 bool host_has_matrix_units(Precision precision);
 
-/// Memory that this process can take without swapping: what the system has available, or what is
-/// left of the control group's limit (a container's, a batch job's) if that is less, or of the limit on address space
-/// (`ulimit -v`), less what threads that call the BLAS take of it.
+/// Memory that this process can take without swapping. It is the least of what the system has
+/// available, and what the control group's limit (a container's, a batch job's) and the limit on
+/// address space (`ulimit -v`) leave. Threads that call the BLAS take a part of the address space,
+/// which is subtracted.
 std::size_t available_memory_bytes();
 
 /// Logical processors that this process may run on: those of its affinity.

@@ -83,10 +83,10 @@ class DeflateSink final : public ByteSink {
 /// Tells what part of the numbers was written, each time that a few thousand more are.
 class WrittenPart {
  public:
-  /// Of `all` numbers; `tell` may be empty.
+  /// Counts up to `all` numbers; `tell` may be empty.
   WrittenPart(std::uint64_t all, std::function<void(double)> tell)
       : all_(all), tell_(std::move(tell)) {}
-  /// So many more are written.
+  /// Notes that so many more numbers are written.
   void add(std::uint64_t count) {
     done_ += count;
     if (!tell_ || done_ - told_ < step) return;
@@ -121,7 +121,7 @@ class TextWriter {
   }
   /// One character.
   TextWriter& operator<<(char c) { return *this << std::string_view(&c, 1); }
-  /// In decimal.
+  /// A whole number in decimal.
   TextWriter& operator<<(std::int64_t value) { return number(value); }
   /// The shortest decimal that reads back.
   TextWriter& operator<<(double value) { return number(value); }

@@ -57,7 +57,7 @@ class FileSource final : public ByteSource {
 /// Bytes of the caller's, which must outlive it (tests and fuzz targets).
 class MemorySource final : public ByteSource {
  public:
-  /// Of `size` bytes at `data`.
+  /// Reads `size` bytes at `data`.
   MemorySource(std::string name, char const* data, std::size_t size)
       : ByteSource(std::move(name)), data_(data), size_(size) {}
   std::size_t read(char* buffer, std::size_t size) override;

@@ -27,7 +27,7 @@ struct ReadOptions {
   std::size_t max_bytes = physical_memory_bytes();
   /// Largest ratio of inflated to compressed bytes in a .gz file, once 4 MiB have come out of it.
   double max_gz_ratio = 200;
-  /// Hears now and then what part of the file's bytes was read, 0 to 1; what it throws ends the call.
+  /// Hears now and then what part of the file's bytes was read, 0 to 1. An exception ends the call.
   std::function<void(double)> on_progress = {};
   /// Hears, in a sentence, what is odd about a file that is read all the same.
   std::function<void(std::string const&)> on_remark = {};
@@ -36,8 +36,7 @@ struct ReadOptions {
 /// Bytes of a rows x cols fp64 matrix.
 ///
 /// Throws   MemoryError if that is more than `max_bytes` (`what` begins the message), also where
-/// the
-///          product does not fit 64 bits.
+///          the product does not fit 64 bits.
 std::size_t dense_bytes(std::string const& what, std::int64_t rows, std::int64_t cols,
                         std::size_t max_bytes);
 
@@ -65,9 +64,8 @@ std::optional<Asymmetry> find_asymmetry(ConstHostMatrix const& A, double toleran
 /// rounding only.
 ///
 /// Shape    A: n x n.
-/// Throws   ShapeError if A is not square; ValueError with the 1-based position and both values if a
-/// pair differs
-///          by more than 16 eps sqrt(a_ii a_jj).
+/// Throws   ShapeError if A is not square; ValueError with the 1-based position and both values if
+///          a pair differs by more than 16 eps sqrt(a_ii a_jj).
 void symmetrize(HostMatrix const& A);
 
 }  // namespace strata

@@ -21,7 +21,8 @@ using HostBlock = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace,
 
 /// Choices of `MatrixBlocks`.
 struct MatrixBlocksOptions {
-  /// Where a text file is unpacked to, in a file without a name; "": the folder for temporary files.
+  /// Where a text file is unpacked to, in a file without a name; "": the folder for temporary
+  /// files.
   std::string scratch_folder;
   /// As of `ReadOptions`, for .gz files.
   double max_gz_ratio = 200;
@@ -39,7 +40,8 @@ struct AsymmetricPair {
   std::string text;
 };
 
-/// Which blocks of a matrix are checked: numbers share, share + of, ... of those of its lower triangle, column by column.
+/// Which blocks of a matrix are checked: numbers share, share + of, ... of those of its lower
+/// triangle, column by column.
 struct SymmetryCheck {
   std::int64_t block_size = 1024;  ///< rows and columns of a block
   std::int64_t share = 0;          ///< from 0
@@ -61,10 +63,10 @@ struct SymmetryCheck {
 ///          The file must not change while the object lives.
 class MatrixBlocks {
  public:
-  /// Throws   IoError "path: ..." for another format, a coordinate file, a matrix that is not
-  ///          square, a file that is not exactly as long as it says, a sidecar with a key that is
-  ///          missing, unknown or out of range, a checksum that differs, or a scratch file that
-  ///          can't be written; what the readers throw for a header or text that is not right.
+  /// Throws   IoError "path: ..." for another format; a coordinate file; a matrix that is not
+  ///          square; a file that is not exactly as long as it says; a sidecar with a key that is
+  ///          missing, unknown or out of range; a checksum that differs; a scratch file that can't
+  ///          be written; what the readers throw for a header or text that is not right.
   explicit MatrixBlocks(std::string const& path, MatrixBlocksOptions const& options = {});
   ~MatrixBlocks();
   MatrixBlocks(MatrixBlocks&&) noexcept;
@@ -76,22 +78,23 @@ class MatrixBlocks {
   std::string const& format() const;
   /// Whether only the lower triangle is in the file: above the diagonal `read` finds zeros.
   bool is_lower() const;
-  /// Of the file itself.
+  /// Size of the file itself.
   std::uint64_t file_bytes() const;
-  /// Of the scratch file; 0: there is none.
+  /// Size of the scratch file; 0: there is none.
   std::uint64_t scratch_bytes() const;
 
   /// A(i, j) = the matrix's (row + i, col + j), also from several threads at once.
   ///
-  /// Throws   ShapeError if the block is not inside the matrix; IoError with errno's text, or if the
-  ///          file has become shorter.
+  /// Throws   ShapeError if the block is not inside the matrix; IoError with errno's text, or if
+  ///          the file has become shorter.
   void read(std::int64_t row, std::int64_t col, HostBlock const& A) const;
 
-  /// Read the blocks of a share and those of the other triangle, and compare them: the first pair that differs by more
-  /// than 16 eps sqrt(|a_ii a_jj|). Numbers that are not finite are passed over.
+  /// Read the blocks of a share and those of the other triangle, and compare them: the first pair
+  /// that differs by more than 16 eps sqrt(|a_ii a_jj|). Numbers that are not finite are passed
+  /// over.
   ///
   /// Memory   two blocks of block_size^2 numbers, and one column.
-  /// I/O      each number of these blocks once; those of the diagonal again where a pair differs at all.
+  /// I/O      each number of these blocks once; numbers of the diagonal again where a pair differs.
   /// Throws   ValueError if block_size < 1 or share is not one of them; what `read` throws.
   std::optional<AsymmetricPair> find_asymmetry(SymmetryCheck const& check = {}) const;
 

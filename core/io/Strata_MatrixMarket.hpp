@@ -39,7 +39,7 @@ struct MatrixMarketHeader {
 
 /// A sparse matrix as the list of its entries, in the file's order; no position occurs twice.
 struct CoordinateMatrix {
-  std::int64_t rows = 0, cols = 0;     ///< of the whole matrix
+  std::int64_t rows = 0, cols = 0;     ///< rows and columns of the whole matrix
   bool symmetric = false;              ///< only entries with row >= col are listed
   std::vector<std::int64_t> row, col;  ///< 0-based
   std::vector<double> value;           ///< of each entry
@@ -49,7 +49,7 @@ struct CoordinateMatrix {
 
 /// A dense matrix by columns; if symmetric its lower triangle only, packed by columns.
 struct ArrayMatrix {
-  std::int64_t rows = 0, cols = 0;  ///< of the whole matrix
+  std::int64_t rows = 0, cols = 0;  ///< rows and columns of the whole matrix
   bool symmetric = false;           ///< only the lower triangle is there
   std::vector<double> value;        ///< column by column
 };
@@ -81,15 +81,14 @@ MatrixMarketHeader read_matrix_market_header(std::string const& path,
 ///          truncated or overinflating gzip stream. MemoryError if the entries would need more than
 ///          `options.max_bytes`.
 /// Source   R. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935,
-/// 1996;
-///          deviation: comments are also accepted between entries.
+///          1996; deviation: comments are also accepted between entries.
 MatrixMarketMatrix read_matrix_market(std::string const& path, ReadOptions const& options = {});
 
 /// The whole matrix, zeros included and both triangles if symmetric.
 ///
 /// Throws   MemoryError if it is larger than `options.max_bytes`; ShapeError if it is more than 16
-/// MiB and has
-///          fewer entries listed than rows or columns (a few bytes of file never cost much memory).
+///          MiB and has fewer entries listed than rows or columns (a few bytes of file never cost
+///          much memory).
 HostMatrix to_dense(MatrixMarketMatrix const& matrix, ReadOptions const& options = {});
 
 /// As `to_dense`, for a matrix that must be symmetric: by its header, or by its numbers up to
@@ -112,21 +111,19 @@ enum class Compression {
 /// Choices of `write_matrix_market`.
 struct MatrixMarketWriteOptions {
   Symmetry symmetry =
-      Symmetry::General;  ///< of a dense matrix; Symmetric writes the lower triangle
-  Compression compression = Compression::None;   ///< of the file
+      Symmetry::General;  ///< symmetry of a dense matrix; Symmetric writes the lower triangle
+  Compression compression = Compression::None;   ///< compression of the file
   std::function<void(double)> on_progress = {};  ///< hears what part of the numbers was written
 };
 
 /// Write a dense matrix (`array real`) or a list of entries (`coordinate real`).
 ///
 /// Result   numbers with as many digits (at most 17) as reading back to the same bits needs. The
-/// file appears
-///          whole or not at all: a temporary file in its folder, fsync, rename.
+///          file appears whole or not at all: a temporary file in its folder, fsync, rename.
 /// Throws   ShapeError, ValueError before anything is written: an array that is not square and
-/// exactly symmetric
-///          where that was asked for, indices out of range or above the diagonal, vectors of
-///          unequal length, a position listed twice, numbers that are not finite. IoError with errno's
-///          text.
+///          exactly symmetric where that was asked for; indices out of range or above the diagonal;
+///          vectors of unequal length; a position listed twice; numbers that are not finite.
+///          IoError with errno's text.
 void write_matrix_market(std::string const& path, ConstHostMatrix const& A,
                          MatrixMarketWriteOptions const& options = {});
 /// The same of a list of entries.

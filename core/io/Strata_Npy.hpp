@@ -16,7 +16,7 @@ struct NpyHeader {
   std::string dtype = "<f8";   ///< '<f4', '<f8', '>f4' or '>f8'
   bool fortran_order = false;  ///< columns are contiguous in the file
   int rank = 2;                ///< 1 or 2
-  std::int64_t rows = 0;       ///< of the array
+  std::int64_t rows = 0;       ///< rows of the array
   std::int64_t cols = 1;       ///< 1 if the rank is 1
 };
 
@@ -35,23 +35,22 @@ NpyHeader read_npy_header(std::string const& path);
 /// either order.
 ///
 /// Memory   the result and at most 8 MiB; fp64 in Fortran order is read straight into the result.
-/// Throws   IoError "path: ..." for another dtype (object arrays would need pickle), a header
-/// longer than 64 KiB or
-///          not exactly the three keys, a shape whose bytes are not exactly the rest of the file, a
-///          number that is not finite (with its 1-based position). MemoryError beyond
-///          `options.max_bytes`.
+/// Throws   IoError "path: ..." for another dtype (object arrays would need pickle); a header
+///          longer than 64 KiB or not exactly the three keys; a shape whose bytes are not exactly
+///          the rest of the file; a number that is not finite (with its 1-based position).
+///          MemoryError beyond `options.max_bytes`.
 /// Source   NumPy Enhancement Proposal 1 (NEP 1) and numpy.lib.format, versions 1.0 to 3.0.
 NpyMatrix read_npy(std::string const& path, ReadOptions const& options = {});
 
 /// The order of the numbers in a file: by rows, or by columns.
 enum class NpyOrder {
-  C,        ///< by rows
-  Fortran,  ///< by columns
+  C,        ///< numbers lie row by row
+  Fortran,  ///< numbers lie column by column
 };
 
 /// Choices of `write_npy`.
 struct NpyWriteOptions {
-  NpyOrder order = NpyOrder::Fortran;            ///< in the file
+  NpyOrder order = NpyOrder::Fortran;            ///< order of the numbers in the file
   int rank = 2;                                  ///< 1 writes a single column as a vector
   std::function<void(double)> on_progress = {};  ///< hears what part of the numbers was written
 };

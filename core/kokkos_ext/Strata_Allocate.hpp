@@ -18,8 +18,9 @@
 
 namespace strata {
 
-/// A View whose elements nobody has written yet; on a host the system is asked for large pages, where it has such: the first touch
-/// of a page takes microseconds on some machines, and prefetchers stop at its end, of which a matrix in small pages has many.
+/// Asks a host's system for large pages, where it has such, and returns the same View. Nobody may
+/// have written its elements yet. The first touch of a page takes microseconds on some machines,
+/// and prefetchers stop at the end of each page.
 template <class View>
 View prefer_large_pages(View view) {
 #ifdef MADV_HUGEPAGE
@@ -66,7 +67,8 @@ View allocate_zeros(ExecutionSpace const& exec, std::string const& label, Extent
   return detail::allocate_with<View>(Kokkos::view_alloc(exec, label), label, extents...);
 }
 
-/// A View without values in host memory, pinned, or in large pages; no instance has to have it ready.
+/// A View without values in host memory, pinned, or in large pages; no instance has to have it
+/// ready.
 ///
 /// Throws   MemoryError with the label and the bytes.
 template <class HostView, class... Extent>

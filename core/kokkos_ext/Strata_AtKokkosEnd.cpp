@@ -13,8 +13,8 @@
 
 namespace strata {
 
-// They are linked, so that a list needs no memory; its lock is held while the process forks, or a child could find
-// it taken by a thread that it does not have.
+// They are linked, so that a list needs no memory. Its lock is held while the process forks. Else a
+// child could find the lock taken by a thread that the child does not have.
 struct AtKokkosEndList {
   std::mutex changing;
   AtKokkosEnd* first = nullptr;

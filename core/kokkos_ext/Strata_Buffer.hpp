@@ -17,28 +17,33 @@ namespace strata {
 
 namespace vendor {
 
-/// Bytes of the device's memory that its pool lends; null if the device has no pools. Defined in `vendor/`.
+/// Bytes of the device's memory that its pool lends; null if the device has no pools. Defined in
+/// `vendor/`.
 ///
 /// Throws   MemoryError.
 template <class Exec>
 std::shared_ptr<std::byte> pooled_memory(Exec const& exec, std::string const& label,
                                          std::size_t bytes);
 
-/// What nobody uses of the device's pool goes back to the device. Defined in `vendor/`; there is none in a build without GPUs.
+/// What nobody uses of the device's pool goes back to the device. Defined in `vendor/`; there is
+/// none in a build without GPUs.
 void release_pooled_memory(int device) noexcept;
 
 }  // namespace vendor
 
 /// Bytes without values in an instance's memory, shared by its copies as a View is.
 ///
-/// On a device they come from a pool: the driver takes a tenth of a millisecond and more to hand out a large piece, and as much to
-/// take it back, and a system of some thousand unknowns needs a dozen. The pool is Strata's own. What nobody uses
-/// stays in it, up to a sixteenth of the device's memory and what is in a `PoolReserve`, until Kokkos ends, the pool itself finds no other
-/// memory, or a matrix in tiles asks how much is free. Tools see it as memory of a space of its own, as "CudaPool".
+/// On a device they come from Strata's own pool. The driver takes a tenth of a millisecond and more
+/// to hand out a large piece, and as much to take it back. A system of some thousand unknowns needs
+/// a dozen pieces. Unused memory stays in the pool, up to a sixteenth of the device's memory and
+/// what a `PoolReserve` adds. It goes back when Kokkos ends, when the pool itself finds no other
+/// memory, or when a matrix in tiles asks how much is free. Tools see the pool as a memory space of
+/// its own, as "CudaPool".
 ///
 /// It is not for messages between processes, nor for other devices: neither reaches a pool.
 ///
-/// Sync     may be used by any instance of the device at once. The end of the last copy waits for the device, as Kokkos' does.
+/// Sync     may be used by any instance of the device at once. The end of the last copy waits for
+///          the device, as Kokkos' does.
 template <class ExecutionSpace>
 class Buffer {
  public:

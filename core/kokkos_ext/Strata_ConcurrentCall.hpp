@@ -5,9 +5,10 @@
 
 namespace strata {
 
-/// One thread's work with Strata, or with the device otherwise, beside other threads' work. A device can't capture a
-/// graph (`Replay`) while another thread uses it: each of several threads holds one of these while it works, and a
-/// capture is taken only where there is no other. The C and Python interfaces do so in every call.
+/// One thread's work with Strata, or with the device otherwise, beside other threads' work. A
+/// device can't capture a graph (`Replay`) while another thread uses it. Each of several threads
+/// holds such an object while it works. A graph is captured only while there is no other object.
+/// The C and Python interfaces do so in every call.
 ///
 /// Sync   waits for a capture of another thread, a few milliseconds. One thread may hold several.
 class ConcurrentCall {
@@ -18,8 +19,8 @@ class ConcurrentCall {
   ConcurrentCall& operator=(ConcurrentCall const&) = delete;
 };
 
-/// Whether this process was forked while another thread of its parent held a ConcurrentCall: what that had, locks and half of
-/// a result, nobody will ever give back here.
+/// Whether this process was forked while another thread of its parent held a ConcurrentCall: what
+/// that had, locks and half of a result, nobody will ever give back here.
 [[nodiscard]] bool is_forked_amid_calls() noexcept;
 
 /// The right to capture: not `granted` while another thread holds a ConcurrentCall or this right.

@@ -18,8 +18,9 @@ bool has_threads([[maybe_unused]] Exec const& exec) {
   return false;
 }
 
-/// The instance, or for little work an instance of one thread where it has several on a host: these take microseconds to begin a loop
-/// and to end it, up to fifty where they sleep in between, as long as one takes for all of a small matrix.
+/// Returns `exec`, or, if `is_little`, an OpenMP instance with one thread. Several threads take
+/// microseconds to begin a loop and to end it, up to 50 us if they sleep in between. One thread
+/// needs as long for a whole small matrix.
 template <class Exec>
 Exec for_work(Exec const& exec, [[maybe_unused]] bool is_little) {
 #ifdef KOKKOS_ENABLE_OPENMP

@@ -3,27 +3,28 @@
 #ifndef STRATA_HOST_VECTORS_HPP
 #define STRATA_HOST_VECTORS_HPP
 
-// One function for each length of a host's vectors has the attribute of its instructions, and its work inlined. Elsewhere than on x86-64
-// the functions are the same, and the first is taken.
+// There is one function for each length of a host's vectors. It has the attribute of its
+// instructions, and its work is inlined. Elsewhere than on x86-64 the functions are the same, and
+// the first is taken.
 
-/// Of what such a function calls.
+/// Attribute of what such a function calls.
 #define STRATA_INLINE inline __attribute__((always_inline))
-/// Of lambdas in it.
+/// Attribute of the lambdas in such a function.
 #define STRATA_INLINE_LAMBDA __attribute__((always_inline))
 #if defined(__x86_64__)
 #define STRATA_VECTORS_OF_32 __attribute__((target("avx2,fma")))
 #define STRATA_VECTORS_OF_64 __attribute__((target("avx512f,avx512dq,fma")))
 #else
-/// Of the function for vectors of 32 bytes.
+/// Attribute of the function for vectors of 32 bytes.
 #define STRATA_VECTORS_OF_32
-/// Of the function for vectors of 64 bytes.
+/// Attribute of the function for vectors of 64 bytes.
 #define STRATA_VECTORS_OF_64
 #endif
 
 namespace strata {
 
-/// Bytes of the widest vectors for which the processor has the instructions of the attributes above: 64, 32, or else 16; but of
-/// no wider ones than asked for.
+/// Bytes of the widest vectors for which the processor has the instructions of the attributes
+/// above: 64, 32, or else 16. The result is at most `most_bytes`.
 inline int host_vector_bytes([[maybe_unused]] int most_bytes = 64) {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("fma")) return 16;
@@ -34,7 +35,7 @@ inline int host_vector_bytes([[maybe_unused]] int most_bytes = 64) {
   return 16;
 }
 
-/// The one of three functions that is for vectors of so many bytes.
+/// Picks one of three functions: the one for vectors of so many bytes.
 template <class Function>
 Function* of_vectors(int bytes, Function* of_16, Function* of_32, Function* of_64) {
   return bytes >= 64 ? of_64 : bytes >= 32 ? of_32 : of_16;

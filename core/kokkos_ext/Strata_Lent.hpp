@@ -16,16 +16,19 @@
 
 namespace strata {
 
-/// A T lent to one owner at a time: on a device an instance, a library's handle and its workspace cost more to make than a
-/// small matrix to factor. It is one that an earlier owner on the same device has left, or a new one.
+/// A T that is lent to one owner at a time. On a device, to make an instance, or a library's handle
+/// and its workspace, costs more than to factor a small matrix. So an owner gets a T that an
+/// earlier owner on the same device has left, or else a new one.
 ///
-/// Whoever gives it back has ended the work on it, and left nothing in it of what is his.
+/// Before it is returned, the owner must have finished all work on it and removed every reference
+/// to its own data.
 ///
-/// Memory   `most` of each T and device are kept until Kokkos ends. One whose owner ends by an exception is not.
+/// Memory   `most` of each T and device are kept until Kokkos ends. One whose owner ends by an
+///          exception is not.
 template <class T>
 class Lent {
  public:
-  static constexpr std::size_t most = 4;  ///< that are kept for a device
+  static constexpr std::size_t most = 4;  ///< objects that are kept for a device, at most
 
   /// One that was left, or T(arguments...), which throws what it throws.
   template <class... Argument>
@@ -48,7 +51,8 @@ class Lent {
   void forsake() { ++exceptions_; }
 
  private:
-  // A thread that finds the lock taken goes without: so a child can't wait for a thread that a fork has left behind.
+  // A thread that finds the lock taken goes without: so a child can't wait for a thread that a fork
+  // has left behind.
   class Left {
    public:
     static Left& the() {

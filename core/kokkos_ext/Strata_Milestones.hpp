@@ -33,8 +33,9 @@ class Milestones {
 
 namespace strata {
 
-/// Points in the work that is enqueued on an instance, which it reaches in the order in which they were set: what a host looks
-/// at to know how far a device is. A host's instance has reached them when they are set.
+/// Points in the work that is enqueued on an instance. The instance reaches them in the order in
+/// which they were set, and they tell a host how far a device is. A host's instance has reached a
+/// point as soon as it is set.
 template <class Exec>
 class Milestones {
  public:

@@ -12,20 +12,23 @@
 
 namespace strata {
 
-/// Views side by side in one allocation, which costs a host a microsecond and a device many: once to make it, and once to free it.
+/// Views side by side in one allocation, which costs a host a microsecond and a device many: once
+/// to make it, and once to free it.
 ///
-/// A function that lays out each View is called twice, see `allocate_pieces`: a first pass counts the bytes, a second one sets the Views.
+/// A function that lays out each View is called twice, see `allocate_pieces`: a first pass counts
+/// the bytes, a second one sets the Views.
 class Pieces {
  public:
   static constexpr std::size_t alignment =
-      128;  ///< of each piece, where the memory has it: a device's line
+      128;  ///< alignment of each piece, where the memory has it: a device's cache line
 
   /// The pass that counts.
   Pieces() = default;
   /// The pass that sets Views in this memory.
   explicit Pieces(std::byte* memory) : memory_(memory), is_counting_(false) {}
 
-  /// view = View(extents...), without values, in memory that is not its own. The pass that counts leaves it as it is.
+  /// view = View(extents...), without values, in memory that is not its own. The pass that counts
+  /// leaves it as it is.
   template <class View, class... Extent>
   void lay_out(View& view, Extent... extents) {
     if (!is_counting_)
@@ -35,7 +38,7 @@ class Pieces {
     bytes_ += (bytes + alignment - 1) / alignment * alignment;
   }
 
-  /// Of all pieces so far.
+  /// Bytes of all pieces so far.
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -44,7 +47,8 @@ class Pieces {
   std::size_t bytes_ = 0;
 };
 
-/// Memory for all Views that `lay_out_all(pieces)` lays out, which do not outlive it, and have no values yet.
+/// Memory for all Views that `lay_out_all(pieces)` lays out, which do not outlive it, and have no
+/// values yet.
 ///
 /// Result   their bytes. Where there is no memory, the Views are as they were.
 /// Throws   MemoryError with the label and the bytes.

@@ -12,20 +12,21 @@ namespace strata {
 
 namespace vendor {
 
-/// A device's pool keeps so many bytes more while the result is there; null if the device has no pools. Defined in `vendor/`.
+/// A device's pool keeps so many more bytes while the result lives; null if the device has no
+/// pools. Defined in `vendor/`.
 template <class Exec>
 std::shared_ptr<void> kept_in_pool(Exec const& exec, std::size_t bytes);
 
-/// Bytes of the device's memory that its pool has, lent or not. Defined in `vendor/`; there is none in a build without GPUs.
+/// Bytes of device memory that the device's pool has, lent or not. Defined in `vendor/`, for builds
+/// with GPUs alone.
 std::size_t pooled_bytes(int device);
 
 }  // namespace vendor
 
-/// While it is there, the pool of the device (core/kokkos_ext/Strata_Buffer.hpp) keeps so many bytes more of what nobody uses: for who will
-/// ask for them again. Hosts have no pool, and keep nothing.
-///
-/// It takes no memory, and holds none against anybody of whom the pool hears that there is none left. What the pool has lent to others counts
-/// as kept, too.
+/// While it lives, the device's pool (core/kokkos_ext/Strata_Buffer.hpp) keeps so many more unused
+/// bytes, for the next one who asks. Hosts have no pool, and keep nothing. It allocates nothing.
+/// When an allocation on the device fails, the pool gives up the reserved bytes as well. What the
+/// pool has lent to others counts as kept, too.
 ///
 /// Sync     its end waits for the pool's own stream.
 template <class ExecutionSpace>
@@ -33,11 +34,12 @@ class PoolReserve {
  public:
   /// Keep no more than the pool does anyway.
   PoolReserve() = default;
-  /// Until the last copy ends. On a device without pools nothing is kept.
+  /// Reserves bytes until the last copy of this object ends. On a device without pools nothing is
+  /// kept.
   PoolReserve(ExecutionSpace const& exec, std::size_t bytes) : bytes_(bytes) {
     if constexpr (!runs_on_host<ExecutionSpace>) kept_ = vendor::kept_in_pool(exec, bytes);
   }
-  /// That are kept, on a device.
+  /// Bytes that are kept, on a device.
   std::size_t bytes() const { return bytes_; }
 
  private:

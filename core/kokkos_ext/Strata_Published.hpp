@@ -14,10 +14,12 @@
 
 namespace strata {
 
-/// Numbers that one team of a kernel writes and others wait for: each is its own flag, as all bits are 1 until it is there.
+/// Numbers that one team of a kernel writes and others wait for: each is its own flag, as all bits
+/// are 1 until it is there.
 ///
-/// A kernel that waits must not wait for a team that may not have begun: let its teams take their work in an order in
-/// which each piece needs earlier ones alone, in the order in which they start (`atomic_fetch_add`), not by their rank.
+/// A kernel that waits must not wait for a team that may not have begun: Its pieces of work need an
+/// order in which each needs earlier pieces alone. Teams take pieces in the order in which the
+/// teams start (`atomic_fetch_add`), not by their rank.
 template <class T>
 struct Published {
   /// An unsigned integer of the same size.
@@ -25,7 +27,7 @@ struct Published {
   /// The bits of a number that is not there.
   static constexpr Bits unset = ~Bits(0);
 
-  Bits* bits;  ///< in memory of the device
+  Bits* bits;  ///< bits of the numbers, in the device's memory
 
   /// Number i is there from now on.
   KOKKOS_FORCEINLINE_FUNCTION void write(std::int64_t i, T value) const {

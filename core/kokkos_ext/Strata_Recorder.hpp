@@ -21,26 +21,26 @@ namespace strata {
 /// What ran from when to when. Spans of a track nest; those of two may overlap.
 struct RecordedSpan {
   std::string track, name;                           ///< where it is shown, and what ran
-  std::chrono::steady_clock::time_point start, end;  ///< by the host's clock
+  std::chrono::steady_clock::time_point start, end;  ///< times by the host's clock
 };
 
-/// Records the spans and regions of the thread that made it, from there to its end: attached from outside, no call
-/// takes it.
+/// Records the spans and regions of the thread that made it, from there to its end: attached from
+/// outside, no call takes it.
 ///
-/// Of several the one made last records; each ends on the thread that made it. Threads that work for this
-/// one are let in by `OnThread`; others are not recorded, and two threads may each have a recorder. What runs on
-/// an instance is recorded by the device's events: nothing waits for it but `spans`, and a device's first span. While
-/// a thread has a recorder, its `Replay`s are launched kernel by kernel. Without one a span takes a few
-/// nanoseconds. As any View it must be gone before Kokkos is finalized. Passes over tiles on several devices are
-/// not recorded.
+/// Of several the one made last records; each ends on the thread that made it. Threads that work
+/// for this one are let in by `OnThread`; others are not recorded, and two threads may each have a
+/// recorder. What runs on an instance is recorded by the device's events: nothing waits for it but
+/// `spans`, and a device's first span. While a thread has a recorder, its `Replay`s are launched
+/// kernel by kernel. Without one a span takes a few nanoseconds. As any View it must be gone before
+/// Kokkos is finalized. Passes over tiles on several devices are not recorded.
 class Recorder {
  public:
-  /// That of the host.
+  /// The host's clock.
   using Clock = std::chrono::steady_clock;
   /// A moment of the host, or of a device's queue.
   struct Stamp {
-    Clock::time_point time;            ///< by the host's clock
-    std::optional<std::size_t> event;  ///< of the device's queue, if it is one of a device
+    Clock::time_point time;            ///< time by the host's clock
+    std::optional<std::size_t> event;  ///< event in the device's queue, for a moment of a device
   };
 
   Recorder();
@@ -48,7 +48,7 @@ class Recorder {
   Recorder(Recorder const&) = delete;
   Recorder& operator=(Recorder const&) = delete;
 
-  /// Of this thread; nullptr: none.
+  /// The recorder of this thread; nullptr: none.
   static Recorder* current();
 
   /// The spans that have ended. Waits for what they enqueued. Throws VendorError.
@@ -68,7 +68,8 @@ class Recorder {
   Recorder* outer_;
 };
 
-/// Lets a recorder, or nullptr, record this thread too until its end; the names of the thread's tracks begin with `tracks`.
+/// Lets a recorder, or nullptr, record this thread too until its end; the names of the thread's
+/// tracks begin with `tracks`.
 class Recorder::OnThread {
  public:
   /// `recorder` must outlive this.
@@ -87,8 +88,8 @@ struct Track {
   char const* name;  ///< a literal
 };
 
-/// Tells the thread's recorder, if it has one, how long the scope takes: what it enqueues on an instance, which must outlive
-/// it, or what the host does in it.
+/// Tells the thread's recorder, if it has one, how long the scope takes: what it enqueues on an
+/// instance, which must outlive it, or what the host does in it.
 class Span {
  public:
   /// By the host's clock, on the track "host".

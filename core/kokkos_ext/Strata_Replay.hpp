@@ -39,21 +39,24 @@ bool is_captured([[maybe_unused]] Exec const& exec) {
     return vendor::is_captured(exec);
 }
 
-/// Work that is enqueued again and again, the same kernels with the same arguments: a device gets it
-/// as one graph from the third time on, which spares the host the launches and the device the gaps.
-/// Where a Kokkos tool or a `Recorder` watches, which may fence and wants to see each kernel, it is just run, and so it
-/// is where it would be captured while another thread holds a `ConcurrentCall`.
+/// Work that is enqueued again and again: the same kernels with the same arguments. From the third
+/// time on, a device gets it as one graph. This spares the host the launches and the device the
+/// gaps. The work just runs, without a graph, where a Kokkos tool or a `Recorder` watches, which
+/// may fence and wants to see each kernel. It also just runs if another thread holds a
+/// `ConcurrentCall` when it would be captured.
 template <class Exec>
 class Replay {
  public:
   /// Whether `run` may replay rather than just run: on a device, where nothing watches now.
   static bool is_possible() { return !runs_on_host<Exec> && !is_watched(); }
 
-  /// Enqueue `work`. The first time it just runs, and loads its kernels; the second time it is captured.
+  /// Enqueue `work`. The first time it just runs, and loads its kernels; the second time it is
+  /// captured.
   ///
-  /// What `work` enqueues must be the same from the second time on, without a fence, on `exec` or on instances that
-  /// wait for it first and that it waits for in the end (`enqueue_wait`). Whatever the kernels refer to must
-  /// live as long as this object is run, and what sends messages as long as this object.
+  /// From the second time on, `work` must enqueue the same kernels, without a fence. It enqueues
+  /// them on `exec`, or on instances that wait for `exec` first and for which `exec` waits in the
+  /// end (`enqueue_wait`). Whatever the kernels refer to must live as long as this object is run,
+  /// and what sends messages as long as this object.
   /// Throws   VendorError; what `work` throws.
   template <class Work>
   void run(Exec const& exec, Work const& work) {

@@ -10,8 +10,9 @@
 
 namespace strata {
 
-/// Bytes of scratch memory that the teams on one multiprocessor of a device share: of the architecture that this Kokkos is
-/// built for, and of others no more than the least of them have.
+/// Bytes of scratch memory that the teams on one multiprocessor of a device share. This is the
+/// number of the architecture for which Kokkos is built; for architectures that are not named here,
+/// the least of all.
 inline constexpr std::size_t scratch_of_processor =
     std::size_t{
 #if defined(KOKKOS_ARCH_HOPPER90) || defined(KOKKOS_ARCH_BLACKWELL100)
@@ -29,8 +30,9 @@ inline constexpr std::size_t scratch_of_processor =
     }
     << 10;
 
-/// How many teams, of those wanted, find room on one multiprocessor: for `Kokkos::LaunchBounds`, as Kokkos refuses to launch a
-/// kernel that asks for more. Kokkos and the device take some scratch memory of each team for themselves.
+/// The number of teams, at most `wanted`, that find room on one multiprocessor. It is for
+/// `Kokkos::LaunchBounds`: Kokkos refuses to launch a kernel that asks for more. Kokkos and the
+/// device take some scratch memory of each team for themselves.
 constexpr unsigned teams_that_fit(unsigned wanted, std::size_t scratch_bytes) {
   constexpr std::size_t taken = 4096;
   auto const fitting = static_cast<unsigned>(scratch_of_processor / (scratch_bytes + taken));

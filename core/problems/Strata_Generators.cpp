@@ -28,9 +28,9 @@ constexpr int rounds = 3;
 
 std::int64_t blocks(std::int64_t n) { return (n + block - 1) / block; }
 
-// Q = H S3 H S2 H S1. H is ceil(log2 n) stages; a stage turns each pair (x_2k, x_2k+1) into its sum
-// and difference over sqrt(2), sums first, differences last, with an odd n's last number between
-// them.
+// Q = H S3 H S2 H S1. H is ceil(log2 n) stages. A stage turns each pair (x_2k, x_2k+1) into its sum
+// and difference over sqrt(2). Sums come first, then the last number if n is odd, then the
+// differences.
 class FastOrthogonal {
  public:
   FastOrthogonal(std::int64_t n, std::uint64_t seed) : signs_(rounds * n) {
@@ -103,7 +103,8 @@ std::function<void(std::int64_t)> steps_of(GeneratorOptions const& options, std:
   };
 }
 
-// f(column, work) for each column j of A: column = f's result. From `begin` to `end` of the whole work.
+// f(column, work) for each column j of A: column = f's result. From `begin` to `end` of the whole
+// work.
 template <class Function>
 void for_each_column(HostMatrix const& A, GeneratorOptions const& options, double begin, double end,
                      Function const& f) {
@@ -138,7 +139,8 @@ void fill_from_spectrum(HostMatrix const& A, std::vector<double> const& values,
   });
 }
 
-// The lower triangle from a formula in 0-based i >= j. `tell` hears what part of its entries is there.
+// The lower triangle from a formula in 0-based i >= j. `tell` hears what part of its entries is
+// there.
 template <class Formula>
 void fill_lower(HostMatrix const& A, Formula const& formula,
                 std::function<void(double)> const& tell = {}) {

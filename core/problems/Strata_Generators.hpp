@@ -33,9 +33,9 @@ enum class MatrixKind : std::uint8_t {
 /// Parameters of `generate`; a kind ignores those that it has no use for.
 struct GeneratorOptions {
   double condition = 100;      ///< 2-norm condition number of a prescribed spectrum; >= 1
-  std::uint64_t seed = 1;      ///< of everything random
+  std::uint64_t seed = 1;      ///< seed of everything random
   double diagonal_spread = 1;  ///< see `spread_diagonal`
-  double correlation = 0.5;    ///< of Kms, in (0, 1)
+  double correlation = 0.5;    ///< correlation of neighbours for Kms, in (0, 1)
   /// Hears what part of the matrix is made, 0 to 1, from any thread, but from one at a time.
   std::function<void(double)> on_progress = {};
 };
@@ -65,11 +65,11 @@ std::vector<double> spectrum(MatrixKind kind, std::int64_t n, GeneratorOptions c
 
 /// A symmetric positive definite n x n matrix, both triangles stored and equal to the last bit.
 ///
-/// A prescribed spectrum S gets the eigenvectors Q = H S3 H S2 H S1, where S1, S2, S3 are random
-/// signs and H is a fast orthogonal mixing (a Walsh-Hadamard transform where n is a power of two).
-/// Every entry of Q is of size about n^-1/2 and the diagonal of A is nearly constant, as with
-/// Haar's measure, so that neither sparsity nor equilibration makes the matrix easier than its
-/// condition number. Cost O(n^2 log n); LAPACK's dlatms needs O(n^3) for Haar's own Q.
+/// A prescribed spectrum S gets the eigenvectors Q = H S3 H S2 H S1. S1, S2, S3 are random signs. H
+/// is a fast orthogonal mixing: a Walsh-Hadamard transform if n is a power of two. Every entry of Q
+/// has a size of about n^-1/2, and the diagonal of A is nearly constant, as with Haar's measure. So
+/// neither sparsity nor equilibration makes the matrix easier than its condition number. Cost O(n^2
+/// log n); LAPACK's dlatms needs O(n^3) for Haar's own Q.
 ///
 /// Result   depends on the arguments only, not on threads. Between platforms libm's pow and exp
 ///          may differ in the last bit; what is random is the same everywhere.

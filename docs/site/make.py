@@ -33,7 +33,7 @@ PARTS = {
     "Use": ["docs/library", "examples/README", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
             "docs/several-hosts-memory", "docs/several-hosts-programs",
             "docs/geostatistics", "docs/hpgmxp", "docs/limits"],
-    "Ideas": ["docs/ideas/layers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
+    "Ideas": ["docs/ideas/layers", "docs/ideas/integers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
               "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/hpgmxp-rules"],
     "Data": ["apps/data/README"],
     "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-factor", "docs/results/dense-cpu",
@@ -85,7 +85,7 @@ def lay_out_commands(program, source):
     """A page for the program and for each command that it names: its help, as it is. Returns what each is."""
 
     def help_of(*command):
-        return subprocess.run([program, *command, "--help"], check=True, capture_output=True, text=True).stdout.rstrip()
+        return subprocess.run([program, *command, "--help", "all"], check=True, capture_output=True, text=True).stdout.rstrip()
 
     listed = re.search(r"^Commands:\n((?:  .*\n)+)", help_of(), re.MULTILINE)
     require(listed, f"{program} --help lists no commands")

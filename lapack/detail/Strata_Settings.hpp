@@ -19,8 +19,9 @@ struct Settings {
   std::string layers;                     ///< as strata_options takes them; empty: automatic
   std::int64_t leaf = 0;
   bool trace = false;
-  std::string lapack;              ///< path; empty: search
-  SystemLapack* system = nullptr;  ///< of `lapack`; null in settings that are not in force
+  std::string lapack;  ///< path; empty: search
+  /// library that `lapack` names; null in settings that are not in force
+  SystemLapack* system = nullptr;
 
   bool operator==(Settings const&) const = default;
 };
@@ -36,7 +37,8 @@ struct SettingsError : std::runtime_error {
 Settings parse_settings(std::string_view text, Settings base);
 
 /// The settings in force, those of the environment at the first call. Those of an environment that
-/// is not understood are the defaults, and a sentence on stderr says so. They stay what and where they are.
+/// is not understood are the defaults, and a sentence on stderr says so. They stay what and where
+/// they are.
 Settings const& settings();
 
 /// From now on.

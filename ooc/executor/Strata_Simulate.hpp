@@ -14,18 +14,19 @@
 
 namespace strata::ooc {
 
-/// A machine, as far as a simulation needs it. The defaults are those of no machine.
+/// The speeds of a machine, as far as a simulation needs them. The defaults describe no real
+/// machine.
 struct Rates {
-  /// Of products of tiles in fp64, fp32, fp16 and fp8.
+  /// Rates of products of tiles in fp64, fp32, fp16 and fp8.
   std::array<double, 4> product_flop_per_s = {1e12, 1e12, 1e12, 1e12};
-  double solve_flop_per_s = 1e12;                        ///< of TRSM
-  double factor_flop_per_s = 0;                          ///< of POTRF; 0: as TRSM
+  double solve_flop_per_s = 1e12;                        ///< rate of TRSM
+  double factor_flop_per_s = 0;                          ///< rate of POTRF; 0: as TRSM
   double in_bytes_per_s = 1e10, out_bytes_per_s = 1e10;  ///< host to device and back, each device
   double peer_bytes_per_s = 1e10;                        ///< into each device; 0: no links
   double network_bytes_per_s = 1e10;  ///< into each rank, and out of it at the same time
-  double message_seconds = 0;         ///< of a message without bytes
+  double message_seconds = 0;         ///< time of a message without bytes
 
-  /// Of POTRF.
+  /// The rate of POTRF that counts.
   double potrf_flop_per_s() const {
     return factor_flop_per_s > 0 ? factor_flop_per_s : solve_flop_per_s;
   }
@@ -36,18 +37,18 @@ struct Rates {
 /// What a simulation asks for.
 struct SimulationOptions {
   Variant variant = Variant::V4;  ///< what is kept on a device
-  std::size_t budget_bytes = 0;   ///< of each device; 0: what the matrix can use
+  std::size_t budget_bytes = 0;   ///< memory of each device; 0: what the matrix can use
   int lookahead = 2;              ///< updates ahead of which V4 fetches
-  Rates rates;                    ///< of the machine
+  Rates rates;                    ///< speeds of the machine
 };
 
 /// What it found.
 struct Simulation {
-  double seconds = 0;     ///< that the factorisation takes
+  double seconds = 0;     ///< time of the factorisation
   double flop_per_s = 0;  ///< n^3/3 over the seconds
-  /// From the host, to it, and between devices.
+  /// Bytes from the host, to it, and between devices.
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
-  std::vector<double> busy_seconds;  ///< of work, by device
+  std::vector<double> busy_seconds;  ///< time that each device works
 };
 
 /// Play a factorisation on paper: the schedule, the caches and the bytes of `cholesky`, with each

@@ -13,7 +13,7 @@ namespace strata::ooc {
 
 /// A final tile on its way.
 struct Message {
-  std::int64_t row = 0, col = 0;  ///< of the tile
+  std::int64_t row = 0, col = 0;  ///< row and column of the tile
   int from = 0, to = 0;           ///< ranks
   /// The same tile between the same ranks.
   bool operator==(Message const&) const = default;
@@ -21,7 +21,7 @@ struct Message {
 
 /// What one rank sends and gets in a factorisation, each in its order (`RankOrder`).
 struct RankMessages {
-  std::vector<Message> sends, receives;  ///< in their order
+  std::vector<Message> sends, receives;  ///< messages in their order
 };
 
 /// The bytes of these messages for tiles of an n x n matrix in their stored precisions.
@@ -30,13 +30,13 @@ std::uint64_t bytes_of(std::vector<Message> const& messages, std::int64_t n, std
 
 /// What a check of all ranks found.
 struct RankCheck : ScheduleCheck {
-  std::int64_t messages = 0;    ///< that arrived
-  std::int64_t most_tiles = 0;  ///< of others that a rank had or waited for at once
+  std::int64_t messages = 0;    ///< messages that arrived
+  std::int64_t most_tiles = 0;  ///< most tiles of other ranks that a rank had or waited for at once
 };
 
-/// Play all ranks together: each tile is written once and by its owner, each receive has its send and each
-/// send its receive, in the same order between any two; with room for `room` tiles of others on each
-/// rank all come to their end.
+/// Play all ranks together: each tile is written once and by its owner, each receive has its send
+/// and each send its receive, in the same order between any two; with room for `room` tiles of
+/// others on each rank all come to their end.
 ///
 /// `all`: of ranks * devices devices, device g being number g / ranks of rank g % ranks. Cost: one
 /// step for each update and each message.

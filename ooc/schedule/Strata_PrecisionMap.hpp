@@ -28,7 +28,8 @@ constexpr std::size_t number_bytes(Precision precision, std::int64_t rows, std::
   auto const bytes = static_cast<std::size_t>(rows * cols) * traits(precision).bytes;
   return (bytes + alignment - 1) / alignment * alignment;
 }
-/// Bytes of a stored tile: its numbers, then a block of its own for scale, squared norm and largest magnitude.
+/// Bytes of a stored tile: its numbers, then a block of its own for scale, squared norm and largest
+/// magnitude.
 constexpr std::size_t tile_bytes(Precision precision, std::int64_t rows, std::int64_t cols) {
   return number_bytes(precision, rows, cols) + 256;
 }
@@ -47,15 +48,16 @@ struct PrecisionRule {
                                        Precision::fp8_e4m3};
   /// Bound the products that a tile is an operand of as well, not only the tile.
   bool operand_rule = true;
-  /// In place of an accuracy and the precisions: layers, as `dense::LayerList` has them. Tile rows are halved, and the halves again,
-  /// until they are single rows; a tile below the diagonal has the layer of the depth at which its row and its column come
-  /// to be in different halves. Any of fp64, fp32, fp16_split, fp16 and fp8_e4m3.
+  /// In place of an accuracy and the precisions: layers, as `dense::LayerList` has them. Tile rows
+  /// are halved, and the halves again, until they are single rows; a tile below the diagonal has
+  /// the layer of the depth at which its row and its column come to be in different halves. Any of
+  /// fp64, fp32, fp16_split, fp16 and fp8_e4m3.
   std::vector<Precision> layers{};
 
   /// Whether tiles may have other precisions than fp64.
   bool may_mix() const { return accuracy > 0 || !layers.empty(); }
-  /// Throws   ValueError if accuracy is not in [0, 1), the precisions are not as said, a layer is of another precision, or
-  ///          there are layers and an accuracy.
+  /// Throws   ValueError if accuracy is not in [0, 1), the precisions are not as said, a layer is
+  ///          of another precision, or there are layers and an accuracy.
   void check() const;
 };
 
@@ -63,7 +65,7 @@ struct PrecisionRule {
 struct TileNorms {
   std::int64_t tiles = 0;       ///< tile rows
   std::vector<double> squares;  ///< ||A_ij||_F^2
-  std::vector<double> traces;   ///< of the diagonal tiles
+  std::vector<double> traces;   ///< traces of the diagonal tiles
   /// ||A||_F of the whole matrix.
   double frobenius() const;
 };
@@ -76,7 +78,7 @@ class PrecisionMap {
 
   /// Tile rows.
   std::int64_t tiles() const { return tiles_; }
-  /// Of tile (i, j), i >= j.
+  /// The precision of tile (i, j), i >= j.
   Precision at(std::int64_t i, std::int64_t j) const { return map_[tile_number(i, j, tiles_)]; }
   /// Throws   ValueError for a diagonal tile in anything but fp64.
   void set(std::int64_t i, std::int64_t j, Precision precision);
@@ -110,7 +112,8 @@ class PrecisionMap {
 /// Throws   ValueError for another precision.
 int precision_rank(Precision precision);
 
-/// The lowest precision of each tile that perturbs the matrix by no more than the rule allows, or the rule's layers.
+/// The lowest precision of each tile that perturbs the matrix by no more than the rule allows, or
+/// the rule's layers.
 ///
 /// Tile (i, k) may be rounded to unit roundoff u if Nt ||A_ik||_F <= (eps / u) ||A||_F, and, by the
 /// operand rule, if Nt b_ik max_m b_mk u <= eps ||A||_F over the other rows m > k, b_ik being an
@@ -119,9 +122,9 @@ int precision_rank(Precision precision);
 ///
 /// Shape    norms of the matrix that is factored (equilibrated: `TileMatrix`).
 /// Throws   ShapeError if the norms are not of a triangle; what `PrecisionRule::check` throws.
-/// Source   Ren et al. (paper B), section IV-C; Higham and Mary, Acta Numerica 31 (2022),
-///          section 14; deviation: the operand rule, and the fixed diagonal. Layers: Carrica et al. (paper A), section
-///          III-C; deviation: leaves, the diagonal tiles, are in fp64.
+/// Source   Ren et al. (paper B), section IV-C; Higham and Mary, Acta Numerica 31 (2022), section
+///          14; deviation: the operand rule, and the fixed diagonal. Layers: Carrica et al. (paper
+///          A), section III-C; deviation: leaves, the diagonal tiles, are in fp64.
 PrecisionMap precision_map(TileNorms const& norms, PrecisionRule const& rule);
 
 }  // namespace strata::ooc

@@ -10,26 +10,27 @@ namespace strata::ooc {
 
 /// Ranks in rows and columns.
 struct RankGrid {
-  int rows = 1, cols = 1;  ///< of ranks
+  int rows = 1, cols = 1;  ///< rows and columns of ranks
 
-  /// How many there are.
+  /// The number of ranks.
   int ranks() const { return rows * cols; }
-  /// The rank in a row and a column of the grid, both taken round it.
+  /// The rank in a row and a column of the grid. Numbers beyond the last one begin again at 0.
   int rank_at(std::int64_t row, std::int64_t col) const {
     return static_cast<int>((row % rows) * cols + col % cols);
   }
-  /// As many rows and columns.
+  /// Whether both have as many rows and columns.
   bool operator==(RankGrid const&) const = default;
 };
 
-/// What a row of tiles comes to where rows are dealt to the ranks of a column.
+/// Where a row of tiles comes to lie, if rows are dealt to the ranks of a column.
 struct DealtRow {
-  std::int64_t rank = 0;   ///< in the column
-  std::int64_t round = 0;  ///< of which each rank has at most one row
+  std::int64_t rank = 0;   ///< rank in the column
+  std::int64_t round = 0;  ///< round of the dealing; each rank gets at most one row in a round
 };
-/// Of a matrix with so many tile rows. With super-panels rows go round the ranks. Without they go there and back, so that
-/// the last rounds are whole: ..., 0, 1, 2, 2, 1, 0. A row has more work than the one before, and round the ranks the last
-/// one would have the longest row of each round.
+/// Deals row i of a matrix with `tiles` tile rows. With super-panels the rows go round the ranks:
+/// 0, 1, 2, 0, 1, 2, ... Without super-panels they go there and back, so that the last rounds are
+/// whole: ..., 0, 1, 2, 2, 1, 0. A row has more work than the row before. If rows went round, the
+/// last rank would get the longest row of each round.
 inline DealtRow dealt_row(RankGrid const& grid, std::int64_t super_panel, std::int64_t tiles,
                           std::int64_t i) {
   std::int64_t const P = grid.rows;
@@ -44,12 +45,12 @@ inline int owner_of(RankGrid const& grid, std::int64_t super_panel, std::int64_t
   return grid.rank_at(dealt_row(grid, super_panel, tiles, i).rank, j);
 }
 
-/// A grid of all ranks: a column of up to four, whose whole tasks need the least room; of more the one that is nearest to
-/// a square, with no more columns than rows.
+/// A grid of all ranks: a column of up to four, whose whole tasks need the least room; of more the
+/// one that is nearest to a square, with no more columns than rows.
 RankGrid automatic_grid(int ranks);
 
-/// Columns of tiles in a super-panel of a factorisation on a grid (see `RankOrder`); 0: whole tasks, for up to four ranks in
-/// a column.
+/// Columns of tiles in a super-panel of a factorisation on a grid (see `RankOrder`); 0: whole
+/// tasks, for up to four ranks in a column.
 std::int64_t automatic_super_panel(RankGrid const& grid);
 
 /// A grid as it is written, "4x8": rows, then columns.

@@ -14,41 +14,47 @@ namespace strata::ooc {
 
 /// A stay of a tile on its device: its updates by the columns [first, last), in order.
 struct Visit {
-  std::int32_t row = 0, col = 0;     ///< of the tile
+  std::int32_t row = 0, col = 0;     ///< row and column of the tile
   std::int32_t first = 0, last = 0;  ///< columns to its left
   bool is_last = false;              ///< POTRF or TRSM follows, and the tile is final
   /// The same updates of the same tile.
   bool operator==(Visit const&) const = default;
 };
 
-/// Who does what when, and who sends what to whom, as far as numbers tell: visits and messages follow from them.
+/// Who does what when, and who sends what to whom, as far as numbers tell: visits and messages
+/// follow from them.
 ///
-/// Without super-panels there are whole tasks (`cholesky_schedule`), by columns from left to right, on ranks that are a column
-/// (P x 1), rows of tiles dealt there and back, each tile sent by its owner to all that need it. Row i of L depends on rows before it alone, and a rank needs it
-/// whole when it comes to its tiles of column i, not before, and not after. So tiles travel row by row; a rank has room for
-/// some rows ahead, and gives the room of a row to others when its part of the column is done.
+/// Without super-panels there are whole tasks (`cholesky_schedule`), by columns from left to right,
+/// on ranks that are a column (P x 1), rows of tiles dealt there and back, each tile sent by its
+/// owner to all that need it. Row i of L depends on rows before it alone, and a rank needs it whole
+/// when it comes to its tiles of column i, not before, and not after. So tiles travel row by row; a
+/// rank has room for some rows ahead, and gives the room of a row to others when its part of the
+/// column is done.
 ///
-/// With super-panels of w columns of tiles the grid may be P x Q. Within a super-panel a tile has its updates by the columns of
-/// the super-panel to its left, and is final. Then each rank updates its tiles to the right of it once with the
-/// whole super-panel, those of the next one first, in a stream of their own, which goes on with the next
-/// super-panel while the other streams update the rest. So each tile has its updates in the order of the
-/// columns, as in whole tasks; a rank gets the super-panel's tiles in the rows and columns that it has tiles in, not all;
-/// and what it got it needs until it is done with the super-panel, no longer. A final tile goes from rank to
-/// rank along the row of the grid, from its owner on, and from the rank that has the diagonal tile of its row along that one's
-/// column: each rank passes it on to the next, so that no rank sends a tile more than twice.
+/// With super-panels of w columns of tiles the grid may be P x Q. Within a super-panel a tile has
+/// its updates by the columns of the super-panel to its left, and is final. Then each rank updates
+/// its tiles to the right of it once with the whole super-panel, those of the next one first, in a
+/// stream of their own, which goes on with the next super-panel while the other streams update the
+/// rest. So each tile has its updates in the order of the columns, as in whole tasks; a rank gets
+/// the super-panel's tiles in the rows and columns that it has tiles in, not all; and what it got
+/// it needs until it is done with the super-panel, no longer. A final tile goes from rank to rank
+/// along the row of the grid, from its owner on, and from the rank that has the diagonal tile of
+/// its row along that one's column: each rank passes it on to the next, so that no rank sends a
+/// tile more than twice.
 struct RankOrder {
-  std::int64_t tiles = 0;         ///< tile rows of the matrix
-  RankGrid grid;                  ///< of the ranks
-  int devices = 1;                ///< of each rank; a rank's rows of tiles go round them
-  int streams = 1;                ///< of each device
+  std::int64_t tiles = 0;  ///< tile rows of the matrix
+  RankGrid grid;           ///< rows and columns of the ranks
+  /// devices of each rank; a rank's rows of tiles go round its devices
+  int devices = 1;
+  int streams = 1;                ///< streams of each device
   std::int64_t super_panel = 0;   ///< columns of tiles; 0: none, whole tasks
-  std::int64_t column_block = 1;  ///< of whole tasks, see `cholesky_schedule`
-  /// Columns of tiles before it are factored already: rows before it are not sent any more; of those below, their tiles
-  /// in such columns are, as of all.
+  std::int64_t column_block = 1;  ///< columns of a block of whole tasks, see `cholesky_schedule`
+  /// Columns of tiles before this one are factored already. Their tiles are not sent any more in
+  /// rows before this one, but they are in the rows below, as all tiles.
   std::int64_t first_column = 0;
 
-  /// Throws   ShapeError if tiles < 0 or the first column is not in [0, tiles]; ValueError for anything else out of range,
-  ///          or for a grid of several columns without super-panels.
+  /// Throws   ShapeError if tiles < 0 or the first column is not in [0, tiles]; ValueError for
+  ///          anything else out of range, or for a grid of several columns without super-panels.
   void check() const;
 
   /// The rank that has a tile.
@@ -101,14 +107,15 @@ void targets_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k
 /// Throws   ValueError if the rank is none of the grid.
 RankMessages messages_of(RankOrder const& order, int rank);
 
-/// Tiles of others that a rank has room for: with super-panels those that it gets of two of them, so that the next one's
-/// arrive while one is used; else the longest rows that it gets, as many as two blocks have columns, for the same.
+/// Tiles of others that a rank has room for: with super-panels those that it gets of two of them,
+/// so that the next one's arrive while one is used; else the longest rows that it gets, as many as
+/// two blocks have columns, for the same.
 std::int64_t room_of(RankOrder const& order, int rank);
-/// Of the rank that has the most.
+/// The largest `room_of` of any rank.
 std::int64_t room_of(RankOrder const& order);
 
-/// Play all ranks together, as `check_messages` does, each with the room of `room_of`: each tile has each of its
-/// updates once and in the order of the columns.
+/// Play all ranks together, as `check_messages` does, each with the room of `room_of`: each tile
+/// has each of its updates once and in the order of the columns.
 RankCheck check_order(RankOrder const& order);
 
 }  // namespace strata::ooc

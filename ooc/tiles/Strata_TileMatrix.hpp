@@ -35,26 +35,28 @@ struct Rounder;
 
 /// Which ranks ask for tiles of a column.
 enum class TileUsers : std::uint8_t {
-  Diagonal,  ///< the one that makes the diagonal tile's rows of A X, for that one
-  Owners,    ///< of each tile the one that has it
-  Makers,    ///< of each tile the one that makes its rows of A X
-  All,       ///< both
+  Diagonal,  ///< for the diagonal tile, the rank that makes its rows of A X
+  Owners,    ///< for each tile, the rank that has it
+  Makers,    ///< for each tile, the rank that makes its rows of A X
+  All,       ///< the owner and the maker of each tile
 };
 
 /// Choices of a tile matrix.
 struct TileMatrixOptions : TileStoreOptions {
   /// The other choices at their defaults.
   TileMatrixOptions(PrecisionRule how = {}) : rule(std::move(how)) {}
-  PrecisionRule rule;       ///< by which tiles get their precisions
+  PrecisionRule rule;       ///< rule that gives tiles their precisions
   bool equilibrate = true;  ///< store D A D, D powers of two that bring the diagonal into [1/2, 2]
   /// The generator may run on any device, and in several threads at once: residuals then use all
-  /// devices. True of `matern_tiles`, `file_tiles` and `dominant_tiles`. Its kernels must not copy a
-  /// View that counts references and that other threads copy too: a Kokkos that was configured with
-  /// Kokkos_ENABLE_ATOMICS_BYPASS, as Debian's, miscounts.
+  /// devices. True of `matern_tiles`, `file_tiles` and `dominant_tiles`. Its kernels must not copy
+  /// a View that counts references and that other threads copy too: a Kokkos that was configured
+  /// with Kokkos_ENABLE_ATOMICS_BYPASS, as Debian's, miscounts.
   bool anywhere = false;
-  /// Hears after each tile what part of the filling is done, 0 to 1; of mixed precisions the norms are half of it.
+  /// Hears after each tile what part of the filling is done, 0 to 1; of mixed precisions the norms
+  /// are half of it.
   std::function<void(double)> on_progress = {};
-  /// The tiles of a matrix whose numbers are on other ranks than its tiles; what `from_block_cyclic` sets.
+  /// The tiles of a matrix whose numbers are on other ranks than its tiles; what
+  /// `from_block_cyclic` sets.
   std::shared_ptr<detail::ArrivedTiles> arrived;
 };
 
@@ -63,21 +65,22 @@ struct TileMatrixReport : TileStoreReport {
   double generate_seconds = 0;  ///< to evaluate, measure, round and copy the tiles
 };
 
-/// The lower triangle of a symmetric n x n matrix in square tiles, in host memory or in that of devices, each in its own
-/// precision with its own power-of-two scale.
+/// The lower triangle of a symmetric n x n matrix in square tiles, in host memory or in that of
+/// devices, each in its own precision with its own power-of-two scale.
 ///
 /// What is stored is H = D A D, which has no row or column that is large or small as a whole, so
 /// that the precision rule and narrow formats treat all alike.
 ///
-/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has that of
-///          its own tiles, with super-panels as wide as their sums. On the host, or by `storage` on the devices. Never the
-///          matrix twice: a second look at a tile evaluates the generator again.
+/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has
+///          that of its own tiles, with super-panels as wide as their sums. On the host, or by
+///          `storage` on the devices. Never the matrix twice: a second look at a tile evaluates the
+///          generator again.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileMatrix : public TileStore<ExecutionSpace> {
   using Store = TileStore<ExecutionSpace>;
 
  public:
-  /// That tiles are made in.
+  /// The execution space in which tiles are made.
   using execution_space = ExecutionSpace;
   /// What fills a tile.
   using Generator = TileGenerator<ExecutionSpace>;
@@ -86,13 +89,14 @@ class TileMatrix : public TileStore<ExecutionSpace> {
 
   /// A matrix from what fills one tile at a time.
   ///
-  /// Result   where the rule may mix precisions the generator is called twice for each tile below the
-  ///          diagonal: for the norms, then for the numbers.
+  /// Result   where the rule may mix precisions the generator is called twice for each tile below
+  ///          the diagonal: for the norms, then for the numbers.
   /// Sync     runs on `exec` and fences it.
   /// Memory   on the device two tiles.
-  /// Throws   ShapeError if n < 0 or tile_size < 1; ValueError with the position of a tile that holds
-  ///          a number that is not finite, for a row whose sum overflows, or for options out of range, as a grid of more or fewer ranks; MemoryError with the bytes
-  ///          needed and allowed, or of what can't be had.
+  /// Throws   ShapeError if n < 0 or tile_size < 1; ValueError with the position of a tile that
+  ///          holds a number that is not finite, for a row whose sum overflows, or for options out
+  ///          of range, as a grid of more or fewer ranks; MemoryError with the bytes needed and
+  ///          allowed, or of what can't be had.
   static TileMatrix generate(ExecutionSpace const& exec, std::int64_t n, std::int64_t tile_size,
                              Generator const& generator, TileMatrixOptions const& options = {});
 
@@ -117,15 +121,16 @@ class TileMatrix : public TileStore<ExecutionSpace> {
   /// Memory   as for `generate`.
   /// Throws   ValueError for a rule out of range, MemoryError if its map needs more than max_bytes:
   ///          both leave the matrix as it is; ValueError if `refill` has left no matrix; what the
-  ///          generator throws, and MemoryError for what can't be had: the tiles are then undefined.
+  ///          generator throws, and MemoryError for what can't be had: the tiles are then
+  ///          undefined.
   void round_anew(PrecisionRule const& rule);
 
-  /// By which the map was made.
+  /// The rule that made the map.
   PrecisionRule const& rule() const { return rule_; }
 
-  /// Tiles of column j, from the diagonal down, are about to be asked for: of a matrix whose numbers are on other ranks
-  /// (`TileMatrixOptions::arrived`) they are sent to the users, whose generators have them until the next call.
-  /// Collective there, else nothing.
+  /// Tiles of column j, from the diagonal down, are about to be asked for: of a matrix whose
+  /// numbers are on other ranks (`TileMatrixOptions::arrived`) they are sent to the users, whose
+  /// generators have them until the next call. Collective there, else nothing.
   void bring(std::int64_t j, TileUsers users) const;
   /// What it was made of by `from_block_cyclic`; nullptr: something else.
   BlockCyclic const* block_cyclic() const;
@@ -155,16 +160,16 @@ class TileMatrix : public TileStore<ExecutionSpace> {
       Kokkos::View<double const*, typename ExecutionSpace::memory_space> const& scaling) const;
 
   /// A number of the bits of every entry of H and D, the same for any order in which any number of
-  /// threads made them. Of two matrices that differ, by a sign, an entry or a last bit, it is the same
-  /// with probability 2^-64. A covariance has another one on another kind of device, whose exp rounds
-  /// otherwise.
+  /// threads made them. Of two matrices that differ, by a sign, an entry or a last bit, it is the
+  /// same with probability 2^-64. A covariance has another one on another kind of device, whose exp
+  /// rounds otherwise.
   std::uint64_t digest() const { return digest_; }
   /// The same of the tiles: of the digest and the precisions.
   std::uint64_t hash() const;
   double norm_inf() const { return norm_inf_; }              ///< ||H||_inf
   bool is_equilibrated() const { return is_equilibrated_; }  ///< else H = A
   double given_norm_inf() const { return given_norm_inf_; }  ///< ||A||_inf
-  TileNorms const& norms() const { return norms_; }          ///< of H
+  TileNorms const& norms() const { return norms_; }          ///< norms of the tiles of H
   /// What it took to make it.
   TileMatrixReport report() const;
 

@@ -39,17 +39,18 @@ template <class ExecutionSpace>
 using TileView = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space,
                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// tile(i, j) = A(row + i, col + j) for the whole tile; of a tile with row == col the lower triangle
-/// is read. Enqueued on `exec`; called again for the same tile it writes the same bits.
+/// tile(i, j) = A(row + i, col + j) for the whole tile; of a tile with row == col the lower
+/// triangle is read. Enqueued on `exec`; called again for the same tile it writes the same bits.
 template <class ExecutionSpace>
 using TileGenerator = std::function<void(ExecutionSpace const& exec, std::int64_t row,
                                          std::int64_t col, TileView<ExecutionSpace> const& tile)>;
 
 /// Where tiles lie.
 enum class TileStorage : std::uint8_t {
-  Host,     ///< in the host's memory, from where they go to the devices and come back
-  Devices,  ///< in the devices' memory, each its rows of tiles; the host has no copy
-  Automatic,  ///< on the devices if they hold them beside what a factorisation takes, else on the host
+  Host,     ///< tiles lie in the host's memory, go to the devices and come back
+  Devices,  ///< each device has its rows of tiles; the host has no copy
+  /// on the devices if they hold them beside what a factorisation takes, else on the host
+  Automatic,
 };
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(TileStorage) {
@@ -61,7 +62,7 @@ using strata::name_of;
 
 /// Choices of the memory of tiles.
 struct TileStoreOptions {
-  std::size_t chunk_bytes = std::size_t(1) << 30;  ///< of one allocation; one tile at least
+  std::size_t chunk_bytes = std::size_t(1) << 30;  ///< bytes of one allocation; one tile at least
   /// NUMA nodes of host memory that rows of tiles go round, as they go round the devices: what
   /// `numa_nodes` of the devices says. Empty, or a node that the host has not: left to the system.
   std::vector<int> nodes;
@@ -75,16 +76,17 @@ struct TileStoreOptions {
   /// they factor.
   std::size_t max_bytes = physical_memory_bytes();
   /// The ranks that hold the matrix together, all of which make the same calls with it and its
-  /// factor (`comm/Strata_Communicator.hpp`); empty: one, without MPI. Each has the tiles that `grid`
-  /// gives it. For norms and products rows of A go round the R ranks: rank r has rows of tiles r,
-  /// r + R, r + 2 R, ... there. The generator is called on each for both. The ranks' processors are
-  /// of one kind, so that all find the same numbers. What one rank throws in a generator, all throw.
+  /// factor (`comm/Strata_Communicator.hpp`); empty: one, without MPI. Each has the tiles that
+  /// `grid` gives it. For norms and products rows of A go round the R ranks: rank r has rows of
+  /// tiles r, r + R, r + 2 R, ... there. The generator is called on each for both. The ranks'
+  /// processors are of one kind, so that all find the same numbers. What one rank throws in a
+  /// generator, all throw.
   std::shared_ptr<Communicator const> comm;
-  /// Of all ranks, as many as there are; 0 x 0: `automatic_grid`. The bits are the same on any.
+  /// The grid of all ranks; 0 x 0: `automatic_grid`. Each grid gives the same bits.
   RankGrid grid{0, 0};
   /// Columns of tiles in a super-panel of a factorisation (`RankOrder`); 0: whole tasks, on one
-  /// column of ranks; -1: `automatic_super_panel`. With super-panels each tile has the host memory of
-  /// its sums, which may be wider.
+  /// column of ranks; -1: `automatic_super_panel`. With super-panels each tile has the host memory
+  /// of its sums, which may be wider.
   std::int64_t super_panel = -1;
 };
 
@@ -92,18 +94,20 @@ struct TileStoreOptions {
 struct TileStoreReport {
   TileStorage storage = TileStorage::Host;  ///< Host or Devices
   std::string no_room = {};  ///< why they are not on devices that might have held them, or ""
-  std::size_t bytes = 0;     ///< of tiles; on the host pinned where there is a device
-  std::int64_t chunks = 0;   ///< allocations
-  double pin_seconds = 0;    ///< to allocate them
-  std::map<int, std::size_t> node_bytes;  ///< of the tiles of each node that was asked for
+  /// bytes of the tiles; on the host they are pinned where there is a device
+  std::size_t bytes = 0;
+  std::int64_t chunks = 0;                ///< allocations
+  double pin_seconds = 0;                 ///< to allocate them
+  std::map<int, std::size_t> node_bytes;  ///< bytes of tiles on each node that was asked for
 };
 
-/// The memory of a lower triangle of n x n numbers in square tiles, and how they are dealt to ranks and devices.
+/// The memory of a lower triangle of n x n numbers in square tiles, and how they are dealt to ranks
+/// and devices.
 ///
 /// Each tile has its own precision. What fills tiles is `TileMatrix`, which is one of these.
 ///
-/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has that
-///          of its own tiles, with super-panels as wide as their sums.
+/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has
+///          that of its own tiles, with super-panels as wide as their sums.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileStore {
  public:
@@ -116,22 +120,23 @@ class TileStore {
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map);
   /// Host bytes with every tile in fp64: no map needs more.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size);
-  /// Host bytes of one rank of a grid with `automatic_super_panel`: of its tiles, all in fp64, and of
-  /// the room for tiles of others while they factor, by single columns where they go by whole tasks.
+  /// Host bytes of one rank of a grid with `automatic_super_panel`: of its tiles, all in fp64, and
+  /// of the room for tiles of others while they factor, by single columns where they go by whole
+  /// tasks.
   ///
   /// Throws   ShapeError also as `RankOrder` does; ValueError if the rank is none of the grid.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size, RankGrid const& grid,
                                   int rank);
 
-  /// A tile size that is fast for a matrix of order n and devices with this budget (0: enough): large
-  /// enough for products at full rate, small enough for eight rows of tiles, and for 16 tiles on a
-  /// device. On one core of a host at most 384, and rows of tiles that are alike, which ranks share
-  /// better.
+  /// A tile size that is fast for a matrix of order n and devices with this budget (0: enough):
+  /// large enough for products at full rate, small enough for eight rows of tiles, and for 16 tiles
+  /// on a device. On one core of a host at most 384, and rows of tiles that are alike, which ranks
+  /// share better.
   static std::int64_t automatic_tile_size(std::int64_t n, std::size_t budget_bytes = 0);
 
-  /// Throws   MemoryError if tiles of this map need more than the devices have that must hold them, or
-  ///          more than max_bytes, of several ranks with the room for tiles of others in blocks of so
-  ///          many columns (`CholeskyOptions::column_block`).
+  /// Throws   MemoryError if tiles of this map need more than the devices have that must hold them,
+  ///          or more than max_bytes, of several ranks with the room for tiles of others in blocks
+  ///          of so many columns (`CholeskyOptions::column_block`).
   void require_memory(PrecisionMap const& map, std::int64_t column_block = 1) const;
 
   /// Whether the tiles hold the matrix: no more once they are overwritten, by a factorisation, or
@@ -165,8 +170,8 @@ class TileStore {
   }
   /// Whether it is this one; `tile`, `data` and `square` are of such tiles alone.
   bool has_tile(std::int64_t i, std::int64_t j) const { return owner(i, j) == rank_; }
-  /// The rank that evaluates the tiles of row i for norms and for A X, and sums these rows: one that
-  /// has some of them, in a column of ranks all.
+  /// The rank that evaluates the tiles of row i for norms and for A X, and sums these rows: one
+  /// that has some of them, in a column of ranks all.
   int maker_of_row(std::int64_t i) const {
     auto const [rank, round] = dealt_row(grid_, super_panel_, tiles(), i);
     return grid_.rank_at(rank, round);
@@ -181,18 +186,19 @@ class TileStore {
     if (storage() == TileStorage::Host) return -1;
     return options_.devices[device_index_of_row(i)].id;
   }
-  /// Bytes that tiles of this map take of a device's memory, by its number; 0: they are on the host.
+  /// Bytes that tiles of this map take of a device's memory, by its number; 0: they are on the
+  /// host.
   std::size_t bytes_on(int device, PrecisionMap const& map) const;
   /// The same of the tiles that there are.
   std::size_t bytes_on(int device) const;
 
-  /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read it.
-  /// Of a device's tile it is a copy, until the next call; not for two threads at once then.
+  /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read
+  /// it. Of a device's tile it is a copy, until the next call; not for two threads at once then.
   HostTile tile(std::int64_t i, std::int64_t j) const;
   /// How to read the stored tile as the tile.
   Op op(std::int64_t i, std::int64_t j) const;
-  /// The tile as it lies in memory, the host's or the device's: the numbers, then scale, squared norm
-  /// and largest magnitude.
+  /// The tile as it lies in memory, the host's or the device's: the numbers, then scale, squared
+  /// norm and largest magnitude.
   std::byte* data(std::int64_t i, std::int64_t j) const;
   /// How many bytes of `data` a copy takes.
   std::size_t copy_bytes(std::int64_t i, std::int64_t j) const;
@@ -203,8 +209,8 @@ class TileStore {
   /// factor it means nothing.
   double square(std::int64_t i, std::int64_t j) const;
 
-  /// Host memory for tiles of other ranks while it is factored, at least so many bytes, which is kept
-  /// as its tiles are, for the next factorisation of what it holds then. Throws MemoryError.
+  /// Host memory for tiles of other ranks while it is factored, at least so many bytes, which is
+  /// kept as its tiles are, for the next factorisation of what it holds then. Throws MemoryError.
   std::byte* memory_for_others(std::size_t bytes);
 
  protected:
@@ -225,7 +231,8 @@ class TileStore {
   ///
   /// Throws   ValueError for options out of range, before anything is changed.
   void deal(TileStoreOptions const& options);
-  /// Memory for the tiles of the map: on the devices, if it may be there and they have room, else on the host. Collective.
+  /// Memory for the tiles of the map: on the devices, if it may be there and they have room, else
+  /// on the host. Collective.
   ///
   /// Throws   MemoryError with the bytes needed and allowed, or of what can't be had.
   void take_memory(bool on_devices);

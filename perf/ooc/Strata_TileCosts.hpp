@@ -36,7 +36,7 @@ class TileCosts {
     return static_cast<double>(
         ooc::tile_copy_bytes(plan_.map().at(i, j), plan_.rows(i), plan_.rows(j)));
   }
-  /// Of a tile that is not final.
+  /// Bytes of a tile that is not final.
   double sum_bytes(std::int64_t i, std::int64_t j) const {
     return static_cast<double>(
         ooc::number_bytes(plan_.working(i, j), plan_.rows(i), plan_.rows(j)));

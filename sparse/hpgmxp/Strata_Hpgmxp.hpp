@@ -52,7 +52,7 @@ constexpr bool has_mixed(RunType run) {
 constexpr bool has_fp64(RunType run) {
   return run == RunType::Benchmark || run == RunType::StandaloneRef;
 }
-inline constexpr std::int64_t timed_iterations = 300;  ///< of a timed solve, at least
+inline constexpr std::int64_t timed_iterations = 300;  ///< least iterations of a timed solve
 /// On how many ranks the mixed solver is validated.
 enum class ValidationType {
   Standard,   ///< on the first `validation_ranks` ranks
@@ -67,38 +67,43 @@ constexpr auto names_of(ValidationType) {
 /// Choices of a run.
 struct HpgmxpOptions {
   std::int64_t nx = 104, ny = 104, nz = 104;  ///< points of each rank: multiples of 8, at least 16
-  std::array<int, 3> grid{0, 0, 0};           ///< of ranks; 0: by the benchmark's rule
-  double seconds = 60;  ///< of the mixed phase at least, on every rank; an official run has 1800
-  RunType run = RunType::Benchmark;                      ///< what of the benchmark
-  ValidationType validation = ValidationType::Standard;  ///< on how many ranks it is validated
-  int validation_ranks = 8;                              ///< at most, of Standard
+  std::array<int, 3> grid{0, 0, 0};           ///< grid of ranks; 0: chosen by the benchmark's rule
+  double seconds = 60;  ///< least time of the mixed phase, on every rank; an official run has 1800
+  RunType run = RunType::Benchmark;                      ///< part of the benchmark that runs
+  ValidationType validation = ValidationType::Standard;  ///< ranks that take part in the validation
+  int validation_ranks = 8;                              ///< most ranks of a Standard validation
   double beta = 0;                                       ///< 0.5: the slides' nonsymmetric problem
   int restart = 30;                                      ///< basis vectors per cycle
-  double tolerance = 1e-9;                               ///< of the validation's solves
-  std::int64_t max_iterations = 10000;  ///< of fp64's validation; ten times as many for mixed
-  MatrixOptions matrix;                 ///< of the matrices
-  std::optional<Precision> values;      ///< of the matrices of the mixed solver; none: chosen
-  std::optional<Precision> basis;       ///< fp32 or fp16, of the mixed solver; none: chosen
-  int traced_iterations = 0;            ///< of the first phase, once more, without replay of graphs
+  double tolerance = 1e-9;                               ///< tolerance of the validation's solves
+  /// most iterations of fp64's validation; the mixed solver has ten times as many
+  std::int64_t max_iterations = 10000;
+  MatrixOptions matrix;             ///< choices of the matrices
+  std::optional<Precision> values;  ///< precision of the mixed solver's matrices; none: chosen
+  /// precision of the mixed solver's basis, fp32 or fp16; none: chosen
+  std::optional<Precision> basis;
+  /// iterations of the first phase that run once more and are traced, without replay of graphs
+  int traced_iterations = 0;
   /// Called with a sentence at each step.
   std::function<void(std::string const&)> progress = [](std::string const&) {};
   /// Called after each iteration of the validation's solves, and of the one without rules, with the
   /// ||b - A x|| / ||b|| that they estimate, on each rank the same.
   std::function<void(double)> on_validation_residual = {};
-  /// Called in the warm-up of a timed phase and before each of its solves with the seconds that are left of the warm-up,
-  /// or of all solves, if they take what they took so far; never within a timed solve.
+  /// Called in the warm-up of a timed phase and before each of its solves with the seconds that are
+  /// left of the warm-up, or of all solves, if they take what they took so far; never within a
+  /// timed solve.
   std::function<void(double)> on_time_left = {};
-  /// Asked on each rank in the validation, before each phase and between timed solves, never within one: where it is true on any
-  /// rank, the run ends. In the validation that is an error of all ranks; later what is done by then is the result.
+  /// Asked on each rank in the validation, before each phase and between timed solves, never within
+  /// one: where it is true on any rank, the run ends. In the validation that is an error of all
+  /// ranks; later what is done by then is the result.
   std::function<bool()> ends = {};
 };
 
 /// What the validation found.
 struct HpgmxpValidation {
-  int ranks = 0;                      ///< that took part
-  double tolerance = 0;               ///< of both solves
-  Precision basis = Precision::fp32;  ///< of the mixed solver
-  KrylovReport fp64, mixed;           ///< of the two solvers
+  int ranks = 0;                      ///< ranks that took part
+  double tolerance = 0;               ///< tolerance of both solves
+  Precision basis = Precision::fp32;  ///< basis of the mixed solver
+  KrylovReport fp64, mixed;           ///< reports of the two solvers
 
   /// Whether the mixed solver reached the tolerance.
   bool passed() const {
@@ -110,18 +115,22 @@ struct HpgmxpValidation {
 
 /// Solves from zero with a fixed number of iterations, and one more for the breakdown.
 struct HpgmxpPhase {
-  Precision values, scalars, basis;  ///< of the solver's matrices, vectors and basis
-  StorageBytes storage;              ///< bytes of what it stores
-  /// Of all solves; and of the matrices and vectors.
+  Precision values, scalars, basis;  ///< precisions of the solver's matrices, vectors and basis
+  StorageBytes storage;              ///< bytes of a stored number
+  /// Solves, and the iterations and cycles of all of them; bytes of the matrices and vectors.
   std::int64_t solves = 0, iterations = 0, cycles = 0, bytes = 0;
-  std::int64_t solve_iterations = 0;  ///< that each solve is to have
-  double seconds = 0;                 ///< of the solves, on the slowest rank
-  double least_seconds = 0;           ///< on the fastest
-  /// Of one more solve after them, recorded and so without replay of graphs; none where the run was ended before it.
+  std::int64_t solve_iterations = 0;  ///< iterations that each solve must have
+  double seconds = 0;                 ///< seconds of all solves on the slowest rank
+  double least_seconds = 0;           ///< seconds of all solves on the fastest rank
+  /// The breakdown of one more solve after them. It is recorded, and so runs without replay of
+  /// graphs. None where the run ended before it.
   std::optional<Breakdown> breakdown;
-  int cycle_iterations = 0;  ///< of a restart cycle, which flops and bytes are counted by
-  bool is_finite = true;     ///< no solve ended with KrylovStatus::Breakdown
+  /// iterations of a restart cycle, by which flops and bytes are counted
+  int cycle_iterations = 0;
+  bool is_finite = true;  ///< no solve ended with KrylovStatus::Breakdown
 
+  /// Counts one more solve.
+  void count(KrylovReport const& report);
   /// Of the solves, in milliseconds.
   double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
   /// Whether every solve ran to its end. One that does not, or breaks down, ends the phase.
@@ -130,29 +139,32 @@ struct HpgmxpPhase {
 
 /// What a run found.
 struct HpgmxpResult {
-  StencilProblem problem;                   ///< of this rank
-  std::vector<LevelSize> levels;            ///< over all ranks, the finest first
-  int ranks = 1, colours = 0;               ///< that took part; of the finest matrix
-  ColumnForms columns;                      ///< of the finest matrix
-  Transport transport = Transport::Direct;  ///< of the halos
-  double set_up_seconds = 0;                ///< of matrices and levels
-  double copy_bytes_per_second = 0;         ///< of one rank, read and written, all ranks at once
-  std::int64_t matrix_bytes = 0;            ///< of this rank, fp64 and narrower values together
-  std::int64_t held_bytes = 0;  ///< matrices, b, x and one solver, on the rank that has the least
+  StencilProblem problem;                   ///< problem of this rank
+  std::vector<LevelSize> levels;            ///< levels over all ranks, the finest first
+  int ranks = 1, colours = 0;               ///< ranks that took part; colours of the finest matrix
+  ColumnForms columns;                      ///< forms of the finest matrix' columns
+  Transport transport = Transport::Direct;  ///< transport of the halos
+  double set_up_seconds = 0;                ///< time to make matrices and levels
+  /// copy bandwidth of one rank, bytes read and written, while all ranks copy
+  double copy_bytes_per_second = 0;
+  /// bytes of this rank's matrices, fp64 and narrower values together
+  std::int64_t matrix_bytes = 0;
+  /// bytes of matrices, b, x and one solver, on the rank that has the least
+  std::int64_t held_bytes = 0;
   std::optional<HpgmxpValidation> validation;  ///< on its ranks, if it ran
   std::optional<HpgmxpPhase> mixed, fp64;      ///< the phases that ran
-  std::vector<TracedProcess> trace;  ///< of the iterations traced, rank by rank; on rank 0
+  std::vector<TracedProcess> trace;  ///< spans of the traced iterations, rank by rank; on rank 0
   bool is_cut = false;  ///< `HpgmxpOptions::ends` ended it before all that was asked for had run
 
   /// Whether what ran validated and every timed solve ran to its end.
   bool passed() const;
-  /// Of a phase by the count given, over all ranks, without the penalty.
+  /// The rate of a phase over all ranks, by the count that is asked for, without the penalty.
   double flop_per_second(HpgmxpPhase const& phase, FlopCount count) const;
-  /// Of mixed over fp64, by time per iteration and penalty.
+  /// The speedup of the mixed phase over fp64: time per iteration, and the penalty.
   std::optional<double> speedup() const;
 };
 
-/// Of the ranks: as asked for, or by the benchmark's rule.
+/// The grid of the ranks: as asked for, or by the benchmark's rule.
 std::array<int, 3> grid_of(HpgmxpOptions const& options, int ranks);
 
 /// Refuse what the benchmark has no result for.
@@ -163,11 +175,12 @@ void check(HpgmxpOptions const& options, int ranks);
 /// Bytes that each rank needs at most, at set-up and in the phases; before anything is allocated.
 std::int64_t estimate_bytes(HpgmxpOptions const& options, int ranks);
 
-/// Run the benchmark. Collective; the same result on all ranks but for the validation's, which only its
-/// ranks have, and the trace, which rank 0 has.
+/// Run the benchmark. Collective; the same result on all ranks but for the validation's, which only
+/// its ranks have, and the trace, which rank 0 has.
 ///
-/// All solvers sum the norms of their Krylov vectors (BasisNorm::Summed), as the rules write CGS2. A timed phase goes on
-/// until every rank has solved for the seconds that are asked, fp64's for ten solves at most.
+/// All solvers sum the norms of their Krylov vectors (BasisNorm::Summed), as the rules write CGS2.
+/// A timed phase goes on until every rank has solved for the seconds that are asked, fp64's for ten
+/// solves at most.
 /// Throws   what `check` and the parts throw, on all ranks.
 template <class Exec>
 HpgmxpResult run_hpgmxp(Exec const& exec, Communicator const& comm, HpgmxpOptions const& options);

@@ -12,16 +12,16 @@ namespace strata::sparse {
 
 /// The benchmark's equations by the method that one would choose without its rules.
 struct HpgmxpFree {
-  KrylovReport krylov;                 ///< of the solve
-  Precision values = Precision::fp32;  ///< of the preconditioner
-  bool conjugate_gradients = false;    ///< else FGMRES
+  KrylovReport krylov;                 ///< report of the solve
+  Precision values = Precision::fp32;  ///< precision of the preconditioner
+  bool conjugate_gradients = false;    ///< CG was used, else FGMRES
   std::vector<LevelSize> levels;       ///< rows and entries over all ranks
-  double set_up_seconds = 0;           ///< of the hierarchy
+  double set_up_seconds = 0;           ///< time to make the hierarchy
 };
 
-/// Solve the same matrix for the same right-hand side from zero to the same tolerance, over the same ranks: CG
-/// (FGMRES if beta is not 0) with a V-cycle of trilinear transfers over as many levels as the grid
-/// allows. Sizes may be odd. Collective.
+/// Solve the same matrix for the same right-hand side from zero to the same tolerance, over the
+/// same ranks: CG (FGMRES if beta is not 0) with a V-cycle of trilinear transfers over as many
+/// levels as the grid allows. Sizes may be odd. Collective.
 ///
 /// Throws   what `make_trilinear_hierarchy` and the solvers throw, on all ranks.
 template <class Exec>

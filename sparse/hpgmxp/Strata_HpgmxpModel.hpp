@@ -22,44 +22,45 @@ enum class Motif {
   Restrict,       ///< residuals at the coarse points
   Prolong,        ///< corrections from coarse points
   Orthogonalise,  ///< CGS2
-  Update,         ///< of the solution and between the cycles
+  Update,         ///< updates of the solution, and work between the cycles
 };
-inline constexpr std::size_t motif_count = 6;  ///< of Motif
+inline constexpr std::size_t motif_count = 6;  ///< number of values of Motif
 
 /// The matrix of a multigrid level, over all ranks.
 struct LevelSize {
-  std::int64_t rows = 0, entries = 0;  ///< of the matrix
+  std::int64_t rows = 0, entries = 0;  ///< rows and entries of the matrix
 };
 
 /// Whose count of operations.
 enum class FlopCount {
-  Ornl,  ///< of the paper's code: half a pass for the sweep from zero, the residual at coarse points
-  Reference,  ///< of the reference code: three passes over every level's matrix
+  /// count of the paper's code: half a pass for the sweep from zero, the residual at coarse points
+  Ornl,
+  Reference,  ///< count of the reference code: three passes over every level's matrix
 };
 
 /// Bytes of what is stored.
 struct StorageBytes {
-  double value = 8;        ///< of the matrix inside
-  double index = 4;        ///< of a column in the matrix
-  double scalar = 8;       ///< of the vectors inside
-  double basis = 8;        ///< of a number in the Krylov basis
-  double outer_value = 8;  ///< of the matrix that gives the fp64 residuals
+  double value = 8;        ///< bytes of a number in the inner matrix
+  double index = 4;        ///< bytes of a column index in the matrix
+  double scalar = 8;       ///< bytes of a number in the inner vectors
+  double basis = 8;        ///< bytes of a number in the Krylov basis
+  double outer_value = 8;  ///< bytes of a number in the matrix that gives the fp64 residuals
 };
 
 /// One number for each motif.
 class PerMotif {
  public:
-  /// Of one motif.
+  /// The number of one motif.
   double& operator[](Motif motif) { return values_[static_cast<std::size_t>(motif)]; }
-  /// Of one motif.
+  /// The number of one motif.
   double operator[](Motif motif) const { return values_[static_cast<std::size_t>(motif)]; }
-  /// Of all motifs.
+  /// The sum of all motifs.
   double total() const {
     double sum = 0;
     for (double const value : values_) sum += value;
     return sum;
   }
-  /// Of all motifs, in the order of their numbers.
+  /// The numbers of all motifs, in the order of `Motif`.
   std::array<double, motif_count>& values() { return values_; }
 
  private:
@@ -68,24 +69,26 @@ class PerMotif {
 
 /// Seconds of each motif, and of these the seconds that it waits for other ranks.
 struct MotifTimes {
-  PerMotif seconds;  ///< in all
-  PerMotif waiting;  ///< for halos and for sums over the ranks
+  PerMotif seconds;  ///< all seconds
+  PerMotif waiting;  ///< seconds of waiting for halos and for sums over the ranks
 };
-/// Of what was recorded of GMRES-IR with multigrid, by the names of the regions. A motif waits in the spans `waiting_span` that
-/// lie in its own.
+/// The times of the motifs, from the recorded spans of GMRES-IR with multigrid. The names of the
+/// regions tell the motifs apart. A motif waits in the spans `waiting_span` that lie in its own
+/// spans.
 MotifTimes motif_times(std::vector<RecordedSpan> const& spans);
 
 /// Where the time of a solve goes on the slowest rank, which computes longest and so waits least.
 struct Breakdown {
-  MotifTimes slowest;           ///< of that rank
+  MotifTimes slowest;           ///< times of the slowest rank
   int rank = 0;                 ///< its number
   PerMotif most_waiting;        ///< the longest that any rank waits in a motif
   PerMotif mean_waiting;        ///< the mean of the ranks
-  double seconds = 0;           ///< of the solve, on the slowest rank
-  std::int64_t iterations = 0;  ///< of the solve
+  double seconds = 0;           ///< seconds of the solve, on the slowest rank
+  std::int64_t iterations = 0;  ///< iterations of the solve
 };
 
-/// By what each rank recorded of a solve of so many seconds there. Collective, the same on all ranks.
+/// The breakdown of a solve, from what each rank recorded and how long the solve took there.
+/// Collective; all ranks get the same result.
 Breakdown breakdown_of(Communicator const& comm, MotifTimes own, double seconds,
                        std::int64_t iterations);
 
@@ -96,7 +99,8 @@ PerMotif multigrid_bytes(std::vector<LevelSize> const& levels, StorageBytes cons
 
 /// A cycle of m iterations, with the residual and the update at its ends.
 ///
-/// Result   SpMV 2 N (m + 1); CGS2 4 n m (m + 1) + 3 n m; updates (7 + 2 m) n; m + 1 applications of multigrid.
+/// Result   SpMV 2 N (m + 1); CGS2 4 n m (m + 1) + 3 n m; updates (7 + 2 m) n; m + 1 applications
+///          of multigrid.
 PerMotif cycle_flops(std::vector<LevelSize> const& levels, int m, FlopCount count);
 /// Bytes that it reads and writes.
 PerMotif cycle_bytes(std::vector<LevelSize> const& levels, int m, StorageBytes const& storage);

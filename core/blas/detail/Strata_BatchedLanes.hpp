@@ -10,11 +10,13 @@
 
 namespace strata::detail {
 
-/// A batch on a host: each lane of the processor's vectors holds a system of its own, so that small orders
-/// fill them as large ones do. The widest vectors that the processor has are chosen when the program runs.
+/// A batch on a host: each lane of the processor's vectors holds a system of its own, so that small
+/// orders fill them as large ones do. The widest vectors that the processor has are chosen when the
+/// program runs.
 ///
-/// Source   compact batched BLAS: Kim et al., Designing vector-friendly compact BLAS and LAPACK kernels, SC17,
-///          10.1145/3126908.3126941; deviation: the lanes are filled and emptied here, row by row of L.
+/// Source   compact batched BLAS: Kim et al., Designing vector-friendly compact BLAS and LAPACK
+///          kernels, SC17, 10.1145/3126908.3126941; deviation: the lanes are filled and emptied
+///          here, row by row of L.
 template <class T>
 class BatchedLanes {
  public:
@@ -22,10 +24,10 @@ class BatchedLanes {
   using Kernel = void (*)(BatchedSystems<T> const& systems, std::int64_t turn, std::int64_t turns,
                           T* room);
 
-  /// Of vectors of at most `most_bytes`: 16, 32 or 64.
+  /// Uses vectors with at most `most_bytes` bytes: 16, 32 or 64.
   explicit BatchedLanes(int most_bytes = 64);
 
-  /// Systems at a time.
+  /// Systems that are solved at a time.
   std::int64_t lanes() const { return lanes_; }
   /// Bytes of workspace for each thread, aligned to 64.
   std::size_t room_bytes(std::int64_t n) const;

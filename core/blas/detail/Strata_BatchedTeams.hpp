@@ -18,17 +18,19 @@ namespace strata::detail {
 // Arrays stay in registers only if every loop over them is unrolled.
 #define STRATA_UNROLL _Pragma("unroll")
 
-/// A batch on a device: thread i of a system's threads has row i of L in its registers, a panel of `width` columns
-/// at a time; what others need of it goes through scratch memory.
+/// A batch on a device. Thread i of a system has row i of L in its registers, a panel of `width`
+/// columns at a time. What other threads need of this row goes through scratch memory.
 ///
-/// The panel is updated with the columns before it, which each thread reads back for its own row, then factored in
-/// steps of `step` columns: every thread factors the pivot block for itself, so that a step takes two barriers. The
-/// substitutions go by blocks of `step` rows in the same way, for `columns` right-hand sides at a time. Systems
-/// of small order share a team; beyond the last system threads go along, for the barriers, with the matrix I.
+/// The panel is updated with the columns before it, which each thread reads back for its own row.
+/// Then it is factored in steps of `step` columns. Every thread factors the pivot block for itself,
+/// so that a step takes two barriers. The substitutions go by blocks of `step` rows in the same
+/// way, for `columns` right-hand sides at a time. Systems of small order share a team. Threads
+/// beyond the last system work on the matrix I, since all must reach the barriers.
 ///
 /// Shape    n <= threads, threads a multiple of `step`; a team has threads * systems threads.
-/// Source   left-looking by panels: Haidar et al., Batched matrix computations on hardware accelerators based on
-///          GPUs, IJHPCA 29 (2015), 10.1177/1094342014567546; deviation: rows in registers.
+/// Source   left-looking by panels: Haidar et al., Batched matrix computations on hardware
+///          accelerators based on GPUs, IJHPCA 29 (2015), 10.1177/1094342014567546; deviation: rows
+///          in registers.
 template <class T, int width, int columns>
 struct BatchedTeams {
   static constexpr int step = 4;
@@ -146,8 +148,8 @@ struct BatchedTeams {
       member.team_barrier();
     }
 
-    // Columns j to j + step of row i, the first of them `here`, if it is not before row `first`: they are on their
-    // way while others are used.
+    // Columns j to j + step of row i, the first of them `here`, if it is not before row `first`:
+    // they are on their way while others are used.
     KOKKOS_FORCEINLINE_FUNCTION Row fetch(T const* here, int j, int first) const {
       Row row{};
       if (i < first) return row;
@@ -184,7 +186,8 @@ struct BatchedTeams {
       }
     }
 
-    // Columns j = j0 + c to j + step of L, `next` of A; then the rest of the panel is updated with them.
+    // Columns j = j0 + c to j + step of L, `next` of A; then the rest of the panel is updated with
+    // them.
     template <int c>
     KOKKOS_FORCEINLINE_FUNCTION void factor_step(int j0, T (&a)[width], Row& next, T*& here,
                                                  std::int64_t& order) const {
@@ -259,7 +262,8 @@ struct BatchedTeams {
             forward ? bordered(address(i, j + p), i, j + p) : bordered(address(j + p, i), j + p, i);
       return row;
     }
-    // Block j of y = L^-1 y (forward) or L^-T y; then what it adds to the others is taken from them.
+    // Block j of y = L^-1 y (forward) or L^-T y; then what it adds to the others is taken from
+    // them.
     template <bool forward>
     KOKKOS_FORCEINLINE_FUNCTION void substitute(int j, int turn, Row const& l,
                                                 T (&y)[columns]) const {

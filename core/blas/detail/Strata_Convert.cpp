@@ -9,8 +9,8 @@
 namespace strata::detail {
 namespace {
 
-// A multiplication in fp32 and one more rounding equal one rounding if both numbers have fp32's exponents
-// at least: true of all types but fp64, and of bf16 whose subnormals are as small as fp32's.
+// A multiplication in fp32 and one more rounding equal one rounding if fp32 has all exponents of
+// both numbers. All types but fp64 and bf16 meet this: bf16's subnormals are as small as fp32's.
 template <class Source, class Target>
 inline constexpr bool scales_in_fp32 =
     !std::is_same_v<Source, double> && !std::is_same_v<Target, double> &&
@@ -21,7 +21,8 @@ KOKKOS_INLINE_FUNCTION bool is_normal_fp32(double x) { return x >= 0x1p-126 && x
 /// One team converts a chunk of a column.
 template <class Exec, class Source, class Target>
 struct ConvertColumns {
-  /// Numbers of a column for a team: fewer where there are few, or some of a device's processors do all.
+  /// Numbers of a column for a team: fewer where there are few, or some of a device's processors do
+  /// all.
   static std::int64_t chunk_of(std::int64_t rows, std::int64_t cols) {
     constexpr std::int64_t large = runs_on_host<Exec> ? 8192 : 2048, small = 256, enough = 64;
     bool const is_large = runs_on_host<Exec> || rows / large * cols >= enough;

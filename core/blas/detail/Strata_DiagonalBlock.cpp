@@ -16,8 +16,8 @@ namespace {
 
 constexpr int width = 8;  // columns of one step
 
-/// L of a step's pivot block, factored by every thread of the solving group for itself: 1 / diag(L) and
-/// what is below; on the diagonal the pivots stay.
+/// L of a step's pivot block, factored by every thread of the solving group for itself: 1 / diag(L)
+/// and what is below; on the diagonal the pivots stay.
 template <class T>
 struct PivotBlock {
   T l[width][width];
@@ -56,13 +56,13 @@ struct PivotBlock {
   }
 };
 
-/// Groups of 32 threads: one for each 32 rows solves for a step's columns, eight hold the block, thread
-/// (lane, h) rows lane, lane + 32, ... of columns h, h + 8, ..., one of each step; it leaves the
-/// registers when the step is done, while the others move up. The next step's columns are solved for
-/// while the holders still update with this one's. Solvers come first, for the chain of pivots takes
-/// the time and a scheduler prefers the warps of low number. Nothing depends on what the device runs in
-/// step: warps of 32 are the groups, wavefronts of 64 pairs of them, and holders and solvers never
-/// share one.
+/// Groups of 32 threads. One group for each 32 rows solves for a step's columns. Eight groups hold
+/// the block: thread (lane, h) has rows lane, lane + 32, ... of columns h, h + 8, ..., one column
+/// of each step. A column leaves the registers when its step is done, and the others move up. The
+/// next step's columns are solved for while the holders still update with this one's. Solvers come
+/// first, for the chain of pivots takes the time and a scheduler prefers the warps of low number.
+/// Nothing depends on what the device runs in step: warps of 32 are the groups, wavefronts of 64
+/// pairs of them, and holders and solvers never share one.
 ///
 /// is_full: the block has the largest order, so that no row or column need be left out.
 template <class T, class Memory, bool is_full>
@@ -227,8 +227,8 @@ struct FactorDiagonalBlock {
   }
 
   // tile -= X X(columns)^T for the columns of steps [begin, end) from this one on. The pivot rows
-  // are in the 32 rows `chunk`: above are rows of I, below rows of S up to the diagonal; what lies
-  // beyond it means nothing until the row is replaced by one of I.
+  // are in the 32 rows `chunk`. Rows of I are above, rows of S up to the diagonal are below. What
+  // lies beyond the diagonal means nothing until a row of I replaces the row.
   template <int chunk>
   KOKKOS_FORCEINLINE_FUNCTION void update(int lane, int group, int first, Row const* solved,
                                           Row const (&x)[rows], int begin, int end,

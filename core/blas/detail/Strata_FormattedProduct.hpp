@@ -16,28 +16,30 @@ namespace strata::detail {
 /// Products of fp32 numbers in a product format, made of products that every backend has.
 ///
 /// tf32: both operands are rounded to 11 bits and multiplied in fp32. fp16_split: an operand is
-/// s (H + 2^-11 L) with fp16 matrices H and L and a power of two s, and
-///     op(A) op(B) = s_A s_B (H_A H_B + 2^-11 (H_A L_B + L_A H_B)),
-/// two fp16 products summed in fp32: H_A H_B, and [H_A L_A] [L_B; H_B] of twice its depth.
+/// s (H + 2^-11 L), with fp16 matrices H and L and a power of two s. Two fp16 products are summed in
+/// fp32, H_A H_B, and [H_A L_A] [L_B; H_B] of twice its depth:
+///
+///     op(A) op(B) = s_A s_B (H_A H_B + 2^-11 (H_A L_B + L_A H_B))
 ///
 /// Sync     enqueued on the instance of `blas`; fences only to let the workspace grow.
-/// Memory   copies of blocks of both operands, at most 64 MiB each; 64 MiB more for a result that is
-///          not in fp32.
-/// Error    |C - exact| <= (4 u + c k 2^-24) |op(A)| |op(B)|, u the format's unit roundoff. Of an
-///          operand of fp16_split, numbers below 2^-30 of the largest (in one of the blocks that are
-///          copied, or in all blocks of a batch) are held to 2^-52 of that. By a device's library, what is below
-///          2^-118 is lost.
-/// Source   Ootomo & Yokota, Recovering single precision accuracy from Tensor Cores while surpassing
-///          the FP32 theoretical peak performance, IJHPCA 36 (2022), doi:10.1177/10943420221090256;
-///          deviation: a scale for each operand, and the two corrections are one product.
+/// Memory   copies of blocks of both operands, at most 64 MiB each; 64 MiB more for a result that
+///          is not in fp32.
+/// Error    |C - exact| <= (4 u + c k 2^-24) |op(A)| |op(B)|, u the format's unit roundoff. In
+///          fp16_split, numbers below 2^-30 of the largest one have an absolute error of 2^-52 of
+///          the largest one. The largest one is taken over a copied block, or over all blocks of a
+///          batch. A device's library loses what is below 2^-118.
+/// Source   Ootomo & Yokota, Recovering single precision accuracy from Tensor Cores while
+///          surpassing the FP32 theoretical peak performance, IJHPCA 36 (2022),
+///          doi:10.1177/10943420221090256; deviation: a scale for each operand, and the two
+///          corrections are one product.
 template <class Exec>
 class FormattedProduct {
  public:
   using Matrix = MatrixRef<typename Exec::memory_space>;
   using ConstMatrix = ConstMatrixRef<typename Exec::memory_space>;
   /// Rows or columns, and depth, of the blocks that are copied. Matrix units cut off what a sum
-  /// can't hold instead of rounding it, a bias of 2^-25 for each of their steps, of 16 terms; sums
-  /// over no more than `most_depth` terms stay as good as an fp32 product's.
+  /// can't hold instead of rounding it. That is a bias of 2^-25 for each of their steps, of 16
+  /// terms. Sums of at most `most_depth` terms stay as good as an fp32 product's.
   static constexpr std::int64_t most_extent = 16384, most_depth = 1024;
 
   explicit FormattedProduct(Exec const& exec) : exec_(exec), operands_(exec), result_(exec) {}

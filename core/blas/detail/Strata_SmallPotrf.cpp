@@ -20,7 +20,8 @@ namespace {
 // Above it libraries, with all their threads, are as fast.
 constexpr std::int64_t most_rows(int bytes) { return bytes >= 64 ? 512 : 320; }
 
-// Vectors of rows at a time: with three of 32 bytes clang does not keep all sums in the sixteen registers.
+// Vectors of rows at a time: with three of 32 bytes clang does not keep all sums in the sixteen
+// registers.
 #ifdef __clang__
 constexpr int deep_of_32 = 2;
 #else
@@ -30,8 +31,8 @@ constexpr std::int64_t room = 24;  // rows and columns that the widest vectors n
 
 // Unrolled loops are those whose vectors are to stay in registers.
 
-/// The factorisation of a copy of A, whose order is a multiple of `width` and which has so much room below and between
-/// its columns that whole vectors can be read and written anywhere.
+/// The factorisation of a copy of A. The copy's order is a multiple of `width`. Its columns have so
+/// much room below and between them that whole vectors can be read and written anywhere.
 template <class T, int bytes>
 struct SmallFactor {
   static constexpr std::int64_t lanes = bytes / static_cast<std::int64_t>(sizeof(T));
@@ -49,9 +50,11 @@ struct SmallFactor {
     return *reinterpret_cast<Vector*>(l + i + j * ld);
   }
 
-  /// x = A - L L^T for R vectors of rows from i on of the block of columns from j on, by the columns before j. Sums are made
-  /// on their own, for their terms may be lost beside a large diagonal; but the first eight, those to 64 and the rest each in
-  /// one: where the first columns are large, as those of a covariance, later terms are lost beside them, all to one side.
+  /// x = A - L L^T for R vectors of rows from i on of the block of columns from j on, by the
+  /// columns before j. Sums begin at 0, for their terms may be lost beside a large diagonal. The
+  /// first eight terms, the terms up to 64, and the rest have a sum each. In one sum, where the
+  /// first columns are large, as in a covariance, later terms would be lost beside them, all to one
+  /// side.
   template <int R>
   STRATA_INLINE void subtract(std::int64_t i, std::int64_t j, Vector (&x)[width][R]) const {
     constexpr std::int64_t first_terms = 8;
@@ -82,8 +85,9 @@ struct SmallFactor {
       for (int r = 0; r < R; ++r) at(i + r * lanes, j + c) = x[c][r];
   }
 
-  /// The first vector of rows of a block of columns, which holds the diagonal; `inverse` becomes 1 / diag(L). Returns how many
-  /// columns come before the first whose pivot is not a positive finite number.
+  /// The first vector of rows of a block of columns, which holds the diagonal; `inverse` becomes 1
+  /// / diag(L). Returns how many columns come before the first whose pivot is not a positive finite
+  /// number.
   STRATA_INLINE int diagonal(std::int64_t j, T* inverse) const {
     Vector x[width][1];
     subtract(j, j, x);
@@ -138,7 +142,8 @@ struct SmallFactor {
     return 0;
   }
 
-  /// By whole vectors, the last two of which may overlap: columns are too short for a call of the C library each.
+  /// By whole vectors, the last two of which may overlap: columns are too short for a call of the C
+  /// library each.
   STRATA_INLINE static void copy(T const* from, std::int64_t count, T* to) {
     if (count < lanes) {
       std::copy_n(from, count, to);
@@ -151,7 +156,8 @@ struct SmallFactor {
     copy_vector(count - lanes);
   }
 
-  /// The lower triangle of A, 1 on the rest of the diagonal and 0 beyond it; above the diagonal, 0 in its blocks of `width`.
+  /// The lower triangle of A, 1 on the rest of the diagonal and 0 beyond it; above the diagonal, 0
+  /// in its blocks of `width`.
   STRATA_INLINE void load(T const* a, std::int64_t order, std::int64_t lda) const {
     for (std::int64_t j = 0; j < n; ++j) {
       T* const column = l + j * ld;

@@ -83,7 +83,8 @@ void add_chunks(Exec const& exec, double alpha, double const* scale, S const* pa
       });
 }
 
-// c = factor * A^T b + beta c: the threads that run in step, 32 or 64, take the dot product of a column.
+// c = factor * A^T b + beta c: the threads that run in step, 32 or 64, take the dot product of a
+// column.
 template <bool is_whole, class T, class S, class Exec>
 void multiply_transposed(Exec const& exec, double alpha, double const* scale, Columns<T> const& A,
                          S const* b, double beta, S* c) {
@@ -115,8 +116,8 @@ void multiply_transposed(Exec const& exec, double alpha, double const* scale, Co
       });
 }
 
-// The same on a host, where a low A need not be widened in memory first: blocks of rows whose sums stay
-// in the nearest cache, or dot products in lanes.
+// The same on a host, where an A in low precision need not be widened in memory first. Blocks of
+// rows have sums that stay in the nearest cache, or dot products use vector lanes.
 template <class T, class S, class Exec>
 void multiply_on_host(Exec const& exec, bool by_columns, double alpha, double const* scale,
                       Columns<T> const& A, S const* b, double beta, S* c) {

@@ -10,16 +10,17 @@
 
 namespace strata::detail {
 
-/// C = alpha A B + beta C for a symmetric A and a C of one or two columns, at the rate at which a
-/// triangle of A can be read once for each.
+/// C = alpha A B + beta C, for a symmetric A and a C of one or two columns. The time is that of
+/// reading a triangle of A once for each column.
 ///
 /// A, B and C are all fp64 or all fp32, without scales; sums have that type, in an order that
 /// depends on the shape alone.
 /// A tile has 512 rows and `tile_cols` columns: a multiple of 8 up to 128, or 0 for a choice.
 /// Sync     enqueued; fences where the workspace grows.
-/// Memory   workspace for partial sums: n numbers for each 512 rows and for each `tile_cols` columns.
-/// Result   false, with nothing done, if the operands are others, there is no room for the workspace,
-///          or on a host.
+/// Memory   workspace for partial sums: n numbers for each 512 rows and for each `tile_cols`
+///          columns.
+/// Result   false, with nothing done, if the operands are others, there is no room for the
+///          workspace, or on a host.
 template <class Exec>
 bool thin_symmetric(Exec const& exec, Workspace<Exec>& workspace, Uplo uplo, double alpha,
                     ConstMatrixRef<typename Exec::memory_space> const& A,

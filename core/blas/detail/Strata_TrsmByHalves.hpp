@@ -16,8 +16,9 @@ constexpr std::int64_t half_of(std::int64_t n, std::int64_t unit) {
 
 /// The recursion of a triangular solve in place, for any side, triangle and transpose.
 ///
-/// `solve(alpha, A, B)` solves with a diagonal block of order <= `limit`; `update(op_a, op_b, X, Y, beta, C)` is
-/// C = -op(X) op(Y) + beta C. Both return false if they can't; the first call decides, and so does the result.
+/// `solve(alpha, A, B)` solves with a diagonal block of order <= `limit`; `update(op_a, op_b, X, Y,
+/// beta, C)` is C = -op(X) op(Y) + beta C. Both return false if they can't. The first call decides
+/// for all, and its answer is the result.
 template <class ConstMatrix, class Matrix, class Solve, class Update>
 bool trsm_by_halves(Side side, Uplo uplo, Op op, double alpha, ConstMatrix const& A,
                     Matrix const& B, std::int64_t limit, Solve const& solve, Update const& update) {

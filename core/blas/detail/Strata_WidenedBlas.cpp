@@ -32,8 +32,8 @@ constexpr Precision accumulator_of(Precision a, Precision b) {
   return a == Precision::fp64 || b == Precision::fp64 ? Precision::fp64 : Precision::fp32;
 }
 
-/// Where alpha, beta and the scales of the operands are applied: by the backend, which then writes C directly,
-/// or afterwards, when a product in the accumulator's type is rounded into C.
+/// How alpha, beta and the operands' scales are applied. Either the backend applies them and writes
+/// C directly, or they are applied when a product in the accumulator's type is rounded into C.
 template <class Exec>
 struct Scaling {
   Factor factor;

@@ -13,15 +13,16 @@
 
 namespace strata::detail {
 
-/// Operations on mixed types by way of those of `Backend` on one type, with the members of `vendor::Blas`.
+/// Operations on mixed types by way of those of `Backend` on one type, with the members of
+/// `vendor::Blas`.
 ///
-/// Operands that aren't of the accumulator's type are widened block by block into the workspace; a result that
-/// isn't, or whose factor the backend can't take, is formed there and rounded once. A product that the backend
-/// has in low precision (tensor cores, matrix units) is not widened. All return false, with no operand written,
-/// if the backend lacks the operation.
+/// Operands of another type than the accumulator's are widened block by block into the workspace. A
+/// result of another type, or one whose factor the backend can't take, is formed there and rounded
+/// once. A product that the backend has in low precision (tensor cores, matrix units) is not
+/// widened. All return false, with no operand written, if the backend lacks the operation.
 ///
-/// Memory   64 MiB for each of two operands and for the result; trsm, symm: 64 MiB or 64 columns, whichever is
-///          more; potrf: the whole matrix.
+/// Memory   64 MiB for each of two operands and for the result; trsm, symm: 64 MiB or 64 columns,
+///          whichever is more; potrf: the whole matrix.
 template <class Exec, class Backend>
 class WidenedBlas {
  public:

@@ -24,8 +24,9 @@ namespace strata::vendor {
 /// members of `Blas`, but for POTRF.
 ///
 /// Arithmetic is IEEE fp64 and fp32, TF32 only for operands that say so; products of fp16, bf16 and
-/// FP8 are summed in fp32. cuBLAS's workspace is the object's own, so that results repeat bit by bit
-/// whatever other streams do. C++20 implies CUDA 12, whose interface is of 64 bits. The handle and the workspace are `Lent`.
+/// FP8 are summed in fp32. cuBLAS's workspace is the object's own, so that results repeat bit by
+/// bit whatever other streams do. C++20 implies CUDA 12, whose interface is of 64 bits. The handle
+/// and the workspace are `Lent`.
 class DeviceBlas {
  public:
   using Exec = runtime::Exec;
@@ -51,7 +52,7 @@ class DeviceBlas {
   }
 
  private:
-  /// Of a device, and for one instance on it at a time.
+  /// The library's state on a device, for one instance on it at a time.
   struct Library {
     explicit Library(Exec const& exec);
     BlasHandle handle;

@@ -6,6 +6,7 @@
 #include <core/blas/vendor/Strata_DeviceBuffer.hpp>
 #include <core/blas/vendor/Strata_DeviceHandles.hpp>
 #include <core/blas/vendor/Strata_DeviceScalars.hpp>
+#include <core/blas/vendor/Strata_LtMatmul.hpp>
 #include <core/blas/vendor/Strata_PackOperand.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -15,23 +16,20 @@
 #include <map>
 #include <optional>
 
-/// cublasLt<name> or hipblasLt<name>
-#define STRATA_LT(name) STRATA_CUDA_OR_HIP(cublasLt##name, hipblasLt##name)
-#define STRATA_LT_TEXT(name) STRATA_CUDA_OR_HIP("cublasLt" #name, "hipblasLt" #name)
-
 namespace strata::vendor {
 
 /// GEMM of two FP8 operands on the matrix units, by cublasLt or hipBLASLt, into any type.
 ///
-/// The libraries take A^T B only, with all pointers, leading dimensions and columns a multiple of 16
-/// bytes, and FP32 results among others: operands that are otherwise are packed first, results
-/// stored by a second kernel. gfx942 multiplies the FNUZ kinds: OCP's are recoded while they are
-/// packed, at half their value, which alpha makes good. All others multiply OCP's, as they are.
+/// The libraries take A^T B only. All pointers, leading dimensions and columns must be multiples of
+/// 16 bytes; results may be FP32. Other operands are packed first, and other results are stored by
+/// a second kernel. gfx942 multiplies the FNUZ kinds of FP8. OCP's numbers are recoded to half
+/// their value while they are packed, and alpha restores the factor. All other devices multiply
+/// OCP's numbers as they are.
 ///
 /// Memory   packed copies and an FP32 product where needed, kept.
 /// Error    Hopper's matrix unit aligns the products within one instruction to about 14 bits before
-///          it adds, so a sum is that of fp32 to about 2^-12 sum |a b|, far below the operands' own
-///          roundoff of 2^-4.
+///          it adds. So a sum differs from fp32's by about 2^-12 sum |a b|, far below the operands'
+///          own roundoff of 2^-4.
 class DeviceFp8Gemm {
  public:
   using Exec = runtime::Exec;
@@ -51,28 +49,22 @@ class DeviceFp8Gemm {
                   double beta, Matrix const& C, DeviceScalars<Exec>& scalars);
 
  private:
-  using DataType = STRATA_CUDA_OR_HIP(cudaDataType_t, hipDataType);
-  using Algorithm = STRATA_LT(MatmulAlgo_t);
-  using Description =
-      Handle<STRATA_LT(MatmulDesc_t), STRATA_LT(MatmulDescCreate), STRATA_LT(MatmulDescDestroy)>;
-  using Layout = Handle<STRATA_LT(MatrixLayout_t), STRATA_LT(MatrixLayoutCreate),
-                        STRATA_LT(MatrixLayoutDestroy)>;
-  using Preference = Handle<STRATA_LT(MatmulPreference_t), STRATA_LT(MatmulPreferenceCreate),
-                            STRATA_LT(MatmulPreferenceDestroy)>;
+  using DataType = lt::DataType;
+  using Algorithm = lt::Algorithm;
   enum class Units { None, Fnuz, Ocp };
 
   /// What one call depends on.
   struct Shape {
     DataType a, b;
-    float const* scale;  ///< of A B, on the device; or null
+    float const* scale;  ///< scale of A B, on the device; or null
     std::int64_t m, n, k, lda, ldb, ldc;
     auto operator<=>(Shape const&) const = default;
   };
   /// The library's descriptors of a shape and its choice of algorithm, if it has one.
   struct Plan {
     explicit Plan(Shape const& shape);
-    Description description;
-    Layout a, b, c;
+    lt::Description description;
+    lt::Layout a, b, c;
     std::optional<Algorithm> algorithm;
   };
   static Units units_of(Exec const& exec);
@@ -83,7 +75,7 @@ class DeviceFp8Gemm {
 
   Exec exec_;
   Units units_;
-  Handle<STRATA_LT(Handle_t), STRATA_LT(Create), STRATA_LT(Destroy)> handle_;
+  lt::LibraryHandle handle_;
   DeviceBuffer<Exec>& workspace_;
   DeviceBuffer<Exec> packed_;
   std::map<Shape, Plan> plans_;

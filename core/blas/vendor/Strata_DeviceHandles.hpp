@@ -56,7 +56,7 @@ class Handle {
 #ifdef KOKKOS_ENABLE_CUDA
 using BlasHandle = Handle<cublasHandle_t, cublasCreate, cublasDestroy>;
 #else
-/// Of one instance's stream; results repeat bit by bit (no atomic additions).
+/// A handle that works on one instance's stream. Results repeat bit by bit (no atomic additions).
 class BlasHandle : public Handle<rocblas_handle, rocblas_create_handle, rocblas_destroy_handle> {
  public:
   explicit BlasHandle(runtime::Exec const& exec);
@@ -75,7 +75,8 @@ inline void set_stream(SolverHandle const& handle, runtime::StreamHandle stream)
 }
 #endif
 
-/// Ends the work on an instance, which the handle knows no more, since the stream may go before it. Whether that went well.
+/// Ends the work on an instance, which the handle knows no more, since the stream may go before it.
+/// Whether that went well.
 bool leave_stream(runtime::Exec const& exec, auto const& handle) noexcept {
   try {
     runtime::select(exec);
@@ -103,7 +104,7 @@ constexpr auto native(Diag diag) {
   return diag == Diag::Unit ? STRATA_CUDA_OR_HIP(CUBLAS_DIAG_UNIT, rocblas_diagonal_unit)
                             : STRATA_CUDA_OR_HIP(CUBLAS_DIAG_NON_UNIT, rocblas_diagonal_non_unit);
 }
-/// Of 16 bits or more.
+/// The library's name of a precision with 16 bits or more.
 constexpr auto native(Precision precision) {
   switch (precision) {
     case Precision::fp64:

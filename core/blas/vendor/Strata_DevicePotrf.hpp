@@ -17,8 +17,8 @@ namespace strata::vendor {
 
 /// POTRF of one instance by the 64-bit interface of cuSOLVER or rocSOLVER; fp64 and fp32.
 ///
-/// Memory   its own workspace, or rocSOLVER's in the handle: it grows to the largest request and is kept. The handle is
-///          `Lent`, and with it a workspace of 64 MiB or less.
+/// Memory   its own workspace, or rocSOLVER's in the handle: it grows to the largest request and is
+///          kept. The handle is `Lent`, and with it a workspace of 64 MiB or less.
 class DevicePotrf {
  public:
   using Exec = runtime::Exec;
@@ -38,7 +38,7 @@ class DevicePotrf {
   template <class T>
   void factor(Uplo uplo, Matrix const& A);
 
-  /// Of a device, and for one instance on it at a time.
+  /// The library's state on a device, for one instance on it at a time.
   struct Library {
     explicit Library(Exec const& exec);
 #ifdef KOKKOS_ENABLE_CUDA

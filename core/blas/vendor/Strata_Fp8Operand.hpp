@@ -19,8 +19,8 @@ inline bool is_fp8_aligned(void const* data, std::int64_t ld_bytes) {
   return reinterpret_cast<std::uintptr_t>(data) % fp8_unit == 0 && ld_bytes % fp8_unit == 0;
 }
 
-/// One FP8 operand as a library's matrix units want it, k x cols with zeros as padding: the
-/// caller's, or a copy to be packed, its bytes recoded on the way.
+/// One FP8 operand as a library's matrix units want it: k x cols, with zeros as padding. It is the
+/// caller's own operand, or a packed copy whose bytes are recoded on the way.
 template <class ExecutionSpace>
 struct Fp8Operand {
   using ConstMatrix = ConstMatrixRef<typename ExecutionSpace::memory_space>;

@@ -15,9 +15,9 @@
 // Operands and results of a matrix-unit GEMM that wants other layouts than the caller's.
 namespace strata::vendor {
 
-/// What happens to FP8 numbers on the way: OCP's E4M3 and E5M2 become half their value in the FNUZ
-/// kinds, exactly, since the same bits but for -0 and what is not finite mean just that there.
-/// NaN stays NaN; an infinity, which FNUZ lacks, becomes NaN.
+/// What happens to FP8 numbers on the way: OCP's E4M3 and E5M2 become exactly half their value in
+/// the FNUZ kinds. There the same bits mean half the value, but for -0 and what is not finite. NaN
+/// stays NaN; an infinity, which FNUZ lacks, becomes NaN.
 enum class Recoding { None, E4m3ToFnuz, E5m2ToFnuz };
 
 KOKKOS_INLINE_FUNCTION std::uint8_t recoded(Recoding recoding, std::uint8_t bits) {

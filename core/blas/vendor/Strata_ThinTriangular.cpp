@@ -39,7 +39,8 @@ struct System {
   T* x;
 };
 
-/// A team's part: `forward` solves with L, from its first block to its last one, else with L^T, from its last block.
+/// A team's part: `forward` solves with L, from its first block to its last one, else with L^T,
+/// from its last block.
 template <class T, bool forward>
 struct Substitution : System<T> {
   using System<T>::l, System<T>::n, System<T>::ld, System<T>::ldx, System<T>::blocks,
@@ -47,8 +48,9 @@ struct Substitution : System<T> {
   static constexpr int groups = forward ? threads / order : 1;  // of partial sums
 
   Published<T> solved;
-  Published<T> right_side = {nullptr};  ///< that other teams solve for; else it is in x
-  bool is_last = true;                  ///< what is solved goes to x, too
+  /// right-hand side that other teams solve for; else it is in x
+  Published<T> right_side = {nullptr};
+  bool is_last = true;  ///< what is solved goes to x, too
 
   /// Block `turn` / cols in the order of solving, of column `turn` % cols.
   template <class Member>
@@ -121,7 +123,8 @@ struct Substitution : System<T> {
     }
   }
 
-  /// sums = the blocks left of the diagonal one, times what is solved. Thread (row, group) has `batch` columns of each.
+  /// sums = the blocks left of the diagonal one, times what is solved. Thread (row, group) has
+  /// `batch` columns of each.
   KOKKOS_FUNCTION void add_blocks_before(Scratch<T>& scratch, int t, std::int64_t first, int rows,
                                          Published<T> const& y) const {
     int const row = t % order, group = t / order;
@@ -145,8 +148,8 @@ struct Substitution : System<T> {
     scratch.sums[group][row] = sum;
   }
 
-  /// sums = the blocks below the diagonal one, transposed, times what is solved. A warp has `columns` columns, a lane
-  /// two rows of each block.
+  /// sums = the blocks below the diagonal one, transposed, times what is solved. A warp has
+  /// `columns` columns, a lane two rows of each block.
   KOKKOS_FUNCTION void add_blocks_after(Scratch<T>& scratch, int t, std::int64_t first, int rows,
                                         Published<T> const& y) const {
     constexpr int columns = order / warps, of_lane = order / lanes;
@@ -185,7 +188,8 @@ struct Substitution : System<T> {
     }
   }
 
-  /// Whether row t % 64 can be divided by its diagonal beforehand, which a step of the substitution would wait for.
+  /// Whether row t % 64 can be divided by its diagonal beforehand, which a step of the substitution
+  /// would wait for.
   KOKKOS_FUNCTION bool may_multiply(Scratch<T> const& scratch, int t, T reciprocal) const {
     int const i = t % order;
     bool may = Kokkos::isfinite(reciprocal) &&
@@ -200,7 +204,8 @@ struct Substitution : System<T> {
       scratch.diagonal[i + j * (order + 1)] *= reciprocal;
   }
 
-  /// The diagonal block, by one warp; a lane has rows lane and lane + 32, `divided` by their diagonals or not.
+  /// The diagonal block, by one warp; a lane has rows lane and lane + 32, `divided` by their
+  /// diagonals or not.
   template <bool divided>
   KOKKOS_FUNCTION void substitute(Scratch<T> const& scratch, int lane, std::int64_t first, int rows,
                                   T (&right)[2], T const (&inverse)[2], T* const x_rows,
@@ -287,8 +292,8 @@ void launch(Exec const& exec, int teams, Kernel const& kernel) {
   Kokkos::parallel_for("strata::core::thin_triangular", policy, kernel);
 }
 
-/// Whether the kernels take L and X, and then `work(bits, system)` with memory for `solutions` times the numbers of X and
-/// the counter of teams, all of it unset.
+/// Whether the kernels take L and X, and then `work(bits, system)` with memory for `solutions`
+/// times the numbers of X and the counter of teams, all of it unset.
 template <class Exec, class L, class X, class Work>
 bool with_room(Exec const& exec, detail::Workspace<Exec>& workspace, Diag diag, double alpha,
                L const& l, X const& x, int solutions, Work const& work) {

@@ -18,7 +18,7 @@ class ThreadControl {
   using Get = int (*)();
   using Exchange = int (*)(int);  ///< sets a number and returns what sets the one before again
 
-  ThreadControl() = default;  ///< of a library that can't be told
+  ThreadControl() = default;  ///< a library whose number can't be set
   ThreadControl(std::string kind, Scope scope, Get get, Exchange exchange,
                 std::vector<std::string> variables)
       : kind(std::move(kind)),
@@ -31,7 +31,8 @@ class ThreadControl {
   int most() const { return get_ ? get_() : 1; }
 
   std::string kind = "unknown";
-  std::vector<std::string> variables;  ///< that the library reads, the first that is set holds
+  /// environment variables that the library reads; the first that is set holds
+  std::vector<std::string> variables;
 
  private:
   friend class ProductThreads;
@@ -46,11 +47,12 @@ class ThreadControl {
   int original_ = 0;  // what the library had before the first of them
 };
 
-/// Of the BLAS, and of oneDNN where it has OpenMP's threads.
+/// The control of the BLAS, and the one of oneDNN where oneDNN uses OpenMP's threads.
 ThreadControl& blas_control();
 ThreadControl& onednn_control();
 
-/// While it lives, a product of so many flops on so many numbers has the threads that it pays for; see BlasThreads.
+/// While it lives, the thread's products use as many threads as their flops and numbers pay for;
+/// see BlasThreads.
 class ProductThreads {
  public:
   ProductThreads(ThreadControl& control, double flops, double numbers);

@@ -10,16 +10,18 @@
 
 namespace strata::vendor::tiles {
 
-/// All tiles on the diagonal, one after the other, each with the tile below it, by halves of 32 columns.
+/// All tiles on the diagonal, one after the other, each with the tile below it, by halves of 32
+/// columns.
 ///
-/// Warp 0 eliminates the columns. Others follow it with other rows: warp 1 with those of the two triangles of the inverse, warp 2
-/// with those of the other half of the tile, warps 2 and 3 with the first half of the columns of the tile below, warps 5 and 6
-/// with its second half, and warp 4 with the part of the inverse between its triangles. Warps 4, 5 and 6 make the products
-/// between the halves. Warp 7 hands on the pivots' columns, and takes part in the product within the tile below.
+/// Warp 0 eliminates the columns. Other warps follow with other rows. Warp 1 has the rows of the
+/// two triangles of the inverse, and warp 2 the other half of the tile. In the tile below, warps 2
+/// and 3 have the first half of the columns, warps 5 and 6 the second half. Warp 4 has the part of
+/// the inverse between its triangles. Warps 4, 5 and 6 make the products between the halves. Warp 7
+/// hands on the pivots' columns, and takes part in the product within the tile below.
 template <class T>
 class DiagonalTiles {
  public:
-  /// Of the shared memory: four tiles, and the columns of two eliminations.
+  /// Numbers in shared memory: four tiles, and the columns of two eliminations.
   static constexpr int numbers = 4 * order * ld<T> + 2 * half * half;
 
   __device__ __forceinline__ explicit DiagonalTiles(Matrices<T> const& m) : m_(m) {}
@@ -117,7 +119,8 @@ class DiagonalTiles {
     tell<InverseIsThere, team + 1>();
     follow_with_identity(1);
   }
-  // An identity, each row times a power of two, takes the place of the pivot block, which warp 0 has in registers.
+  // An identity, each row times a power of two, takes the place of the pivot block, which warp 0
+  // has in registers.
   __device__ __forceinline__ void follow_with_identity(int h) {
     int const at = now_ + h * corner + lane_;
     Progress::wait(h * second_eighth, col_);

@@ -15,7 +15,8 @@ namespace strata::vendor::tiles {
 constexpr int order = 64;  // of a tile
 constexpr int half = order / 2, lanes = 32, threads = 256;
 
-/// Numbers from one column of a tile to the next: such that the fragments of matrix units lie in other banks.
+/// Numbers from one column of a tile to the next: such that the fragments of matrix units lie in
+/// other banks.
 template <class T>
 constexpr int ld = sizeof(T) == 8 ? 68 : 72;
 
@@ -84,8 +85,8 @@ __device__ __forceinline__ void read_column(T (&s)[count], T const* C) {
   for (int c = 0; c < count; c += 4) read(s + c, C + c);
 }
 
-/// How many groups of eight columns of a tile are eliminated: one warp tells it, others wait for it. Phase k of each `mbarrier`
-/// belongs to tile k.
+/// How many groups of eight columns of a tile are eliminated: one warp tells it, others wait for
+/// it. Phase k of each `mbarrier` belongs to tile k.
 class Progress {
  public:
   static constexpr int eighths = 2 * half / 8;
@@ -94,7 +95,7 @@ class Progress {
     if (threadIdx.x < eighths)
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(threadIdx.x)) : "memory");
   }
-  /// By all lanes of a warp.
+  /// Tells that an eighth is done. All lanes of a warp call it.
   __device__ __forceinline__ static void tell(int eighth) {
     __syncwarp();
     if (threadIdx.x % lanes == 0)
@@ -121,11 +122,12 @@ class Progress {
   }
 };
 
-/// The rows of a pivot block of 32 x 32, by one warp, a row a lane: column j of the elimination goes to C + 32 j, not divided
-/// by the root of its pivot. What lies above the diagonal means nothing.
+/// Eliminates a pivot block of 32 x 32 by one warp, where each lane has a row. Column j of the
+/// elimination goes to C + 32 j, not divided by the root of its pivot. What lies above the diagonal
+/// means nothing.
 ///
-/// All else waits for this. So it is one piece of code without loops, in which the work of a column is done while the next
-/// one and its pivot are on their way.
+/// All else waits for this. So it is one piece of code without loops, in which the work of a column
+/// is done while the next one and its pivot are on their way.
 template <class T>
 __device__ __noinline__ void eliminate_block(int s_at, int c_at, int first_eighth) {
   int const i = threadIdx.x % lanes;
@@ -157,7 +159,8 @@ __device__ __noinline__ void eliminate_block(int s_at, int c_at, int first_eight
   }
 }
 
-/// A power of two in whose units a row of L^-1 is found, as 1 / d may overflow for what is left there of A's diagonal, d.
+/// A power of two in whose units a row of L^-1 is found, as 1 / d may overflow for what is left
+/// there of A's diagonal, d.
 template <class T>
 __device__ __forceinline__ T unit_of_inverse(T d) {
   constexpr T large = sizeof(T) == 8 ? T(0x1p600) : T(0x1p80f);
@@ -169,8 +172,8 @@ __device__ __forceinline__ T unit_of_inverse(T d) {
 template <class T>
 class Followers {
  public:
-  /// Where a lane's row comes from and goes to: distances in the shared memory (`to` < 0: not there), and a tile of the
-  /// workspace, where it is `factor` X.
+  /// Where a lane's row comes from and goes to: distances in the shared memory (`to` < 0: not
+  /// there), and a tile of the workspace, where it is `factor` X.
   struct Row {
     int from, to;
     T* tile;
@@ -229,8 +232,8 @@ class Followers {
   Row row_;
 };
 
-/// The pivot block's columns of L from those of the elimination, with zeros above the diagonal, to a tile of the workspace, by
-/// a warp.
+/// The pivot block's columns of L from those of the elimination, with zeros above the diagonal, to
+/// a tile of the workspace, by a warp.
 template <class T>
 __device__ __noinline__ void hand_on_pivots(int c_at, T* tile) {
   int const i = threadIdx.x % lanes;
@@ -252,7 +255,8 @@ __device__ __noinline__ void hand_on_pivots(int c_at, T* tile) {
   }
 }
 
-/// The first of a block's 32 pivots that is no positive finite number, from 1, or 0; all lanes of a warp.
+/// The first of a block's 32 pivots that is no positive finite number, from 1, or 0; all lanes of a
+/// warp.
 template <class T>
 __device__ __forceinline__ int first_bad_pivot(T const* C) {
   T const d = C[threadIdx.x % lanes * (half + 1)];

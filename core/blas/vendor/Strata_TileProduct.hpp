@@ -39,8 +39,8 @@ __device__ __forceinline__ void multiply(double (&acc)[R][4], double const* F, d
   }
 }
 
-/// x as the sum of two numbers of tf32, of which the matrix units ignore the last 13 bits, without the instructions that
-/// convert. Of a NaN only `small` is sure to be a NaN.
+/// x as the sum of two numbers of tf32, of which the matrix units ignore the last 13 bits, without
+/// the instructions that convert. Of a NaN only `small` is sure to be a NaN.
 struct TwoParts {
   unsigned large, small;
 
@@ -59,9 +59,9 @@ __device__ __forceinline__ void multiply_tf32(float (&c)[2][4], int q, unsigned 
       : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
 }
 
-/// The same, of operands in two parts: three products of tf32. The units cut their sums off instead of rounding them,
-/// so that these are of eight terms only. `is_coarse` leaves the small parts out, and NaNs with them: for corrections of sums
-/// that have them.
+/// The same for operands in two parts: three products of tf32. The units cut sums off instead of
+/// rounding them, so that a sum has eight terms only. `is_coarse` leaves out the small parts, and
+/// NaNs with them. It is for corrections of sums that have the NaNs already.
 template <int R, bool is_transposed = false, bool is_coarse = false>
 __device__ __forceinline__ void multiply(float (&acc)[R][4], float const* F, float const* G,
                                          int depth) {
@@ -112,9 +112,9 @@ __device__ __forceinline__ void put(Into into, T& s, T product) {
                               : s - product;
 }
 
-/// S = -F G^T or S -= F G^T, by warps u, u + count, ... Operands are given by their distance from the begin of the shared
-/// memory: one piece of code for all, which stays in the instructions' cache. Where F = G the parts above the diagonal of S
-/// are left out.
+/// S = -F G^T or S -= F G^T, by warps u, u + count, ... Operands are given by their distance from
+/// the begin of the shared memory: one piece of code for all, which stays in the instructions'
+/// cache. Where F = G the parts above the diagonal of S are left out.
 template <class T>
 __device__ __noinline__ void product(Into into, int s_at, int f_at, int g_at, int rows, int cols,
                                      int depth, int u, int count) {

@@ -16,8 +16,8 @@
 
 namespace strata::vendor::tiles {
 
-/// The operands, and the workspace by whose tiles tasks hand on numbers: each number is its own flag, as all bits are 1
-/// until it is there.
+/// The operands, and the workspace by whose tiles tasks hand on numbers: each number is its own
+/// flag, as all bits are 1 until it is there.
 template <class T>
 struct Matrices {
   T *A, *V;  ///< V: the inverse, or null
@@ -42,7 +42,7 @@ struct Matrices {
   __device__ T* diagonal(int row) const { return tile(tile_count() + across + row); }
   /// L of a tile on the diagonal.
   __device__ T* triangle(int row) const { return tile(tile_count() + 2 * across + row); }
-  /// Of the workspace, but for the counter.
+  /// Numbers in the workspace, without the counter.
   __host__ __device__ std::int64_t numbers() const {
     return std::int64_t{tile_count() + 3 * across} * order * order;
   }
@@ -72,8 +72,8 @@ __device__ __forceinline__ void raise(double* largest, T most) {
               Kokkos::bit_cast<unsigned long long>(static_cast<double>(most)));
 }
 
-/// A tile of the workspace, or `rows` x `cols` of it that begin at `from`, on its way to the shared memory or to a
-/// matrix, by `count` threads.
+/// A tile of the workspace, or `rows` x `cols` of it that begin at `from`, on its way to the shared
+/// memory or to a matrix, by `count` threads.
 template <class T, int count, int rows = order, int cols = order>
 class Arrival {
  public:
@@ -158,16 +158,18 @@ __device__ __forceinline__ void store(T const* S, T* to, std::int64_t ld_to, int
     *to = S[c * ld<T> + i];
 }
 
-/// Tile (row, col) of L, or of V where row >= across: what A has there, less its products with finished tiles, solved
-/// for. The block with the diagonal has the tiles there and below it; of them tasks make what does not wait for that
-/// block: (col, col) the next tile on the diagonal; and (col + 1, col) and (col + 2, col) half of tile (col + 2, col)
-/// each and then of the tile to its right, as that block waits for this next.
+/// Tile (row, col) of L, or of V where row >= across: what A has there, less its products with
+/// finished tiles, solved for. The block with the diagonal has the tiles there and below it; tasks
+/// make the parts of these that do not wait for that block. Task (col, col) makes the next tile on
+/// the diagonal. Tasks (col + 1, col) and (col + 2, col) each make half of tile (col + 2, col).
+/// Then each makes half of the tile to its right, for which that block waits next.
 ///
-/// Task (col, col) also brings column col - 1 of that block's results to A and V, and the last one its own. It does so at its
-/// end, since in a column that block waits for the tile below before it has sent all.
+/// Task (col, col) also brings column col - 1 of that block's results to A and V, and the last one
+/// its own. It does so at its end, since in a column that block waits for the tile below before it
+/// has sent all.
 ///
-/// No task waits for one of a higher number, and that block for none that waits for what it has not sent yet: so that
-/// two blocks are enough.
+/// No task waits for one of a higher number, and that block for none that waits for what it has not
+/// sent yet: so that two blocks are enough.
 template <class T>
 class TileTask {
  public:
@@ -240,8 +242,8 @@ class TileTask {
     raise(m_.largest, most);
   }
 
-  // What the block with the diagonal begins a tile with: the next one there but for its column before, and the first one.
-  // And the zeros of its inverse and its triangle.
+  // What the block with the diagonal begins a tile with: the next one there but for its column
+  // before, and the first one. And the zeros of its inverse and its triangle.
   __device__ __forceinline__ void send_diagonal() {
     int const col = col_, end = min(col + 2, m_.across);
 #pragma unroll 1
@@ -341,7 +343,8 @@ class TileTask {
         at(X)[(j0() + col_of(q)) * ld<T> + i0<R>() + row_of(p)] = -done[p][q];
     __syncthreads();
   }
-  // S = X L^-T, and its correction (X - S L^T) L^-T: the product with the inverse alone has an error of eps cond(L).
+  // S = X L^-T, and its correction (X - S L^T) L^-T: the product with the inverse alone has an
+  // error of eps cond(L).
   template <int R>
   __device__ __forceinline__ void solve(int first) const {
     Arrival<T, threads> inverse(m_.finished(col_, col_), thread_);

@@ -12,10 +12,12 @@
 
 namespace strata::vendor {
 
-/// The vendor's routines for a batch, on one instance: those of cuSOLVER or rocSOLVER, or a loop of LAPACK's.
+/// The vendor's routines for a batch, on one instance: those of cuSOLVER or rocSOLVER, or a loop of
+/// LAPACK's.
 ///
-/// Each member does the operation of the same name in `BatchedBlas` and returns true, or returns false, with
-/// nothing done, if the build lacks the library. Shapes are already checked and no extent is 0.
+/// Each member does the operation of the same name in `BatchedBlas` and returns true, or returns
+/// false, with nothing done, if the build lacks the library. Shapes are already checked and no
+/// extent is 0.
 template <class ExecutionSpace>
 class Batched {
  public:
@@ -28,7 +30,7 @@ class Batched {
   Batched(Batched&&) noexcept;
 
   bool potrf(Uplo uplo, Matrix const& A, Batch const& batch, InfoView const& info);
-  /// Of hosts, where `info` has numbers and one is not 0, B is as it was.
+  /// On hosts, where `info` has numbers, B stays as it was for each system whose number is not 0.
   bool potrs(Uplo uplo, ConstMatrix const& A, Matrix const& B, Batch const& batch,
              InfoView const& info);
 

@@ -14,10 +14,11 @@ namespace strata::vendor {
 
 /// The vendor library of one execution space: handles of one instance, calls enqueued on it.
 ///
-/// Each member does the operation of the same name in `LeafBlas` and returns true, or returns false, with nothing
-/// done, if the library lacks the operation or types (or the build lacks the library). Shapes are already checked and
-/// no extent is 0. A scale of a product's result is divided out by GPUs' libraries, but not in FP8; other members are not
-/// given one. There is one specialisation for hosts and one for the GPU that Kokkos has.
+/// Each member does the operation of the same name in `LeafBlas` and returns true. It returns
+/// false, with nothing done, if the library lacks the operation or types, or the build lacks the
+/// library. Shapes are already checked and no extent is 0. A scale of a product's result is divided
+/// out by GPUs' libraries, but not in FP8; other members are not given one. There is one
+/// specialisation for hosts and one for the GPU that Kokkos has.
 template <class ExecutionSpace>
 class Blas {
  public:

@@ -15,7 +15,7 @@ namespace strata::detail {
 /// Numbers on disk in a file without a name, which goes with the object or its process.
 class ScratchFile {
  public:
-  /// In `folder`; "": the folder for temporary files.
+  /// Opens a file in `folder`; "": the folder for temporary files.
   ///
   /// Throws   IoError.
   explicit ScratchFile(std::string const& folder);

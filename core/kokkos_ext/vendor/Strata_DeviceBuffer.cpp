@@ -15,11 +15,12 @@ namespace strata::vendor {
 
 namespace {
 
-/// A pool of one device. It hands out and takes back in the order of a stream of its own, on which nothing else happens, and takes
-/// back only when the device has nothing to do any more: so all streams may use what it lends, and may end before.
+/// A pool of one device. It hands out and takes back in the order of its own stream, on which
+/// nothing else happens. It takes back only when the device has nothing to do any more. So all
+/// streams may use what it lends, and may end before it.
 class Pool {
  public:
-  /// Of the current device.
+  /// A pool of the current device.
   explicit Pool(int device) : device_(device), stream_(device, false) {
     STRATA_CUDA_OR_HIP(cudaMemPoolProps, hipMemPoolProps) properties{};
     properties.allocType = STRATA_RUNTIME(MemAllocationTypePinned);
@@ -59,7 +60,8 @@ class Pool {
     STRATA_RUNTIME_CALL(StreamSynchronize, stream_);
     return static_cast<std::byte*>(data);
   }
-  /// Memory stays lent for good where the device can't be waited for, as while somebody captures its work: kernels may use it.
+  /// Memory stays lent for good where the device can't be waited for, as while somebody captures
+  /// its work: kernels may use it.
   void take_back(std::byte* data) noexcept {
     on_device([&] {
       return STRATA_RUNTIME(DeviceSynchronize)() == STRATA_RUNTIME(Success) &&

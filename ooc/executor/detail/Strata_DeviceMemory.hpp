@@ -38,7 +38,8 @@ class DeviceMemory {
 
   using Pool = Kokkos::View<std::byte*, typename ExecutionSpace::memory_space>;
 
-  /// Of `blocks` blocks in a pool that holds as many or more, and that nothing uses.
+  /// Divides a pool into `blocks` blocks. The pool holds at least so many, and nothing else uses
+  /// it.
   DeviceMemory(Pool const& pool, std::int64_t blocks, int units, std::size_t unit_bytes,
                std::size_t keys, Eviction eviction, UseTable uses)
       : pool_(pool),
@@ -90,7 +91,8 @@ class DeviceMemory {
     return hold_existing(key);
   }
 
-  /// The tile is there once `ready` is reached; who waits for it goes on. begin < 0: it is in other memory.
+  /// The tile is there once `ready` is reached; who waits for it goes on. begin < 0: it is in other
+  /// memory.
   void publish(std::int64_t begin, Mark const& ready) {
     if (begin < 0) return;
     {
@@ -101,8 +103,8 @@ class DeviceMemory {
     changed_.notify_all();
   }
 
-  /// The holder's last use ends at `used`. A tile that is not kept goes when nobody holds it. begin < 0: it is in other
-  /// memory.
+  /// The holder's last use ends at `used`. A tile that is not kept goes when nobody holds it. begin
+  /// < 0: it is in other memory.
   void release(std::int64_t begin, Mark const& used, bool forget = false) {
     if (begin < 0) return;
     {

@@ -19,12 +19,13 @@ namespace strata::ooc::detail {
 /// How a cache makes room.
 enum class Eviction : std::uint8_t { AtOnce, LeastRecentlyUsed, FurthestUse };
 
-/// When each key is used again on one device, as far as a static schedule tells: on a clock that counts
-/// the steps of each stream, as if all streams went at the same pace.
+/// When each key is used again on one device, as far as a static schedule tells: on a clock that
+/// counts the steps of each stream, as if all streams went at the same pace.
 ///
-/// A tile is used first by the visits to it, and then by those to tiles of its row, as whose operand it is
-/// named by the step. The visits to a row are kept, super-panel by super-panel, and how far each key has come in those
-/// of its own; uses are as many as products, and are not. So all calls for a key together look once at each of the visits
+/// A tile is used first by the visits to it, and then by those to tiles of its row, as whose
+/// operand it is named by the step. To keep each use would take as many entries as there are
+/// products. The table keeps the visits to each row, super-panel by super-panel, and for each key
+/// how far it has come in its own visits. So all calls for a key together look once at each visit
 /// that may use it.
 ///
 /// Memory   100 bytes for each visit, 4 for each tile and 12 for each key.
@@ -109,7 +110,8 @@ class UseTable {
     set(key, own_visits_[static_cast<std::size_t>(number)].start, -1 - number);
   }
 
-  // The first use as an operand: by a visit whose updates begin in column k or, of these, the latest before it.
+  // The first use as an operand: by a visit whose updates begin in column k or, of these, the
+  // latest before it.
   void find(std::int64_t key) {
     auto const [i, k, form] = plan_->tile_of(key);
     auto const& visits = visits_of_row_[static_cast<std::size_t>(i)];
@@ -138,8 +140,8 @@ class UseTable {
     positions_[static_cast<std::size_t>(key)] = position;
   }
 
-  // Whether a visit whose row or column is i takes L_ik in that form: as an operand of a product, or
-  // as the triangle of its TRSM.
+  // Whether a visit whose row or column is i takes L_ik in that form: as an operand of a product,
+  // or as the triangle of its TRSM.
   bool is_used(std::int64_t i, std::int64_t k, int form, Visit const& visit) const {
     auto const [row, col, first, last, is_last] = visit;
     if (k >= first && k < last) return precision_rank(plan_->product(row, col, k)) == form;

@@ -18,14 +18,15 @@ std::vector<std::vector<Visit>> visits_of(Schedule const& schedule);
 /// What is played: the visits of all streams, and what they are of.
 struct Played {
   RankOrder order;
-  int devices = 1;  ///< of all ranks; device g is of rank g % ranks
+  int devices = 1;  ///< devices of all ranks; device g belongs to rank g % ranks
   std::vector<std::vector<Visit>> lanes;
 };
 /// A schedule for so many ranks in a column, and an order.
 Played played(Schedule const& schedule, int ranks);
 Played played(RankOrder const& order);
 
-/// What `check_schedule` finds of one rank, without messages, and `check_messages` and `check_order` of several.
+/// What `check_schedule` finds of one rank, without messages, and `check_messages` and
+/// `check_order` of several.
 RankCheck play(Played const& all, std::vector<RankMessages> const& messages,
                std::vector<std::int64_t> const& rooms);
 

@@ -17,7 +17,8 @@
 
 namespace strata::ooc::detail {
 
-/// A thread of the system. Throws   MemoryError where it has none, with what limits them.
+/// Starts a thread. If the system has none left, throws MemoryError that says what limits their
+/// number.
 template <class Function>
 std::thread started(Function&& run) {
   try {

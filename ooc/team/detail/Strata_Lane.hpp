@@ -19,9 +19,11 @@ namespace strata::ooc::detail {
 
 /// Bytes of host memory that are free, or what a test pretends.
 std::size_t host_free_bytes();
-inline constexpr std::size_t all_bytes = ~std::size_t(0);  ///< that are really free
+/// no pretence: the bytes that are really free
+inline constexpr std::size_t all_bytes = ~std::size_t(0);
 inline std::atomic<std::size_t> pretended_free_bytes{all_bytes};
-/// What a test lets a host do where a device is asked whether it has reached a mark, which may fail; nullptr: nothing.
+/// What a test lets a host do where a device is asked whether it has reached a mark, which may
+/// fail; nullptr: nothing.
 inline std::atomic<void (*)()> pretended_question{nullptr};
 
 /// On a host, where everything is done when a call returns: an instance and a memcpy.
@@ -33,7 +35,8 @@ class HostLane {
     HostLane const* lane = nullptr;
   };
 
-  /// While it lives the thread may make another device its own; then the one that was is again, after an exception too.
+  /// While it lives the thread may make another device its own; then the one that was is again,
+  /// after an exception too.
   struct Visit {
     Visit() {}
     ~Visit() {}

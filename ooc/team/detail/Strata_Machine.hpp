@@ -61,7 +61,8 @@ class Kept {
   View view_;
 };
 
-/// Whether of a host's threads each works on tiles of its own: larger ones are shared by all threads of Kokkos and of the BLAS.
+/// Whether of a host's threads each works on tiles of its own: larger ones are shared by all
+/// threads of Kokkos and of the BLAS.
 template <class ExecutionSpace>
 bool has_own_tiles(ExecutionSpace const& exec, std::int64_t tile_size) {
   constexpr std::int64_t most = 512;  // of the automatic size on a host with several threads
@@ -86,7 +87,8 @@ struct Worker {
   ExecutionSpace const& exec() const { return is_one_ ? one_->exec : all_.exec; }
   /// How many threads of a host a product takes.
   int threads() const { return is_one_ ? 1 : exec().concurrency(); }
-  /// From now on it is one thread of a host's several, or all of them as at first. Nothing of it may run meanwhile.
+  /// From now on it is one thread of a host's several, or all of them as at first. Nothing of it
+  /// may run meanwhile.
   void be_one_thread(bool is_one) {
     if (is_one && !one_) one_ = std::make_unique<Hands>(for_work(work.exec(), true));
     is_one_ = is_one;
@@ -167,7 +169,8 @@ struct Worker {
   std::unique_ptr<Lane<ExecutionSpace>> feed_;
 };
 
-/// The workers of some devices, the memory of each, and what they exchange; all made when it is asked for.
+/// The workers of some devices, the memory of each, and what they exchange; all made when it is
+/// asked for.
 template <class ExecutionSpace>
 class Machine {
  public:
@@ -183,7 +186,7 @@ class Machine {
   Devices const& devices() const { return devices_; }
   std::size_t size() const { return devices_.size(); }
 
-  /// That of a stream of the device at this position, counted from 0.
+  /// The worker of a stream, on the device at this position, counted from 0.
   Worker<ExecutionSpace>& worker(std::size_t position, int stream = 0);
   /// One on the device that an instance works on, of the team's or not.
   Worker<ExecutionSpace>& near(ExecutionSpace const& exec);

@@ -16,11 +16,12 @@ namespace strata::ooc::detail {
 
 /// What one look at a tile tells, in device memory.
 struct TileMeasure {
-  double largest;   ///< magnitude; NaN is not counted
+  double largest;   ///< largest magnitude; NaN is not counted
   double square;    ///< sum of squares
   double absolute;  ///< sum of magnitudes
-  double trace;     ///< of the diagonal
-  /// Of the bits of its numbers and where they are: a sum, modulo 2^64, that no order changes.
+  double trace;     ///< sum of the diagonal
+  /// A hash of the bits of its numbers and of their places: a sum modulo 2^64, which no order
+  /// changes.
   std::uint64_t digest;
 };
 
@@ -52,19 +53,21 @@ class TileMeter {
   /// *measure = of A, or of the symmetric matrix whose lower triangle A holds.
   void operator()(ConstMatrix const& A, bool symmetric, TileMeasure* measure) const;
 
-  /// Of the tile that was measured last, fp64: rows[i] += its row sums of magnitudes, and columns[j] = its column sums. Of a
-  /// symmetric one, rows == columns, these are of what is below the diagonal, and added.
+  /// Sums of magnitudes of the tile that was measured last, fp64: rows[i] += its row sums, and
+  /// columns[j] = its column sums. For a symmetric tile, with rows == columns, the column sums
+  /// count only what is below the diagonal, and are added.
   void add_absolute_sums(ConstMatrix const& A, double* rows, double* columns);
 
  private:
-  static constexpr std::int64_t slabs = 16;  ///< of columns, that row sums are made in
+  static constexpr std::int64_t slabs = 16;  ///< slabs of columns in which row sums are made
 
   ExecutionSpace exec_;
   Kokkos::View<double*, typename ExecutionSpace::memory_space> rows_;  // slab by slab
   Kokkos::View<TileMeasure*, typename ExecutionSpace::memory_space> columns_;
 };
 
-/// y, m x cols, += terms of this shape that begin `apart` numbers behind each other, one after the other.
+/// y, m x cols, += terms of this shape that begin `apart` numbers behind each other, one after the
+/// other.
 template <class ExecutionSpace>
 void add_in_order(ExecutionSpace const& exec, std::int64_t m, std::int64_t cols,
                   double const* first, std::int64_t terms, std::int64_t apart, double* y);

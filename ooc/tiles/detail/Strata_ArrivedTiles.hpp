@@ -15,19 +15,22 @@
 
 namespace strata::ooc::detail {
 
-/// Tiles of a block-cyclic matrix on the ranks that have asked for them: those of a column at a time.
+/// Tiles of a block-cyclic matrix on the ranks that have asked for them: those of a column at a
+/// time.
 class ArrivedTiles {
  public:
-  /// Of the lower triangle of A, which must stay as it is.
+  /// Serves tiles of the lower triangle of A. The numbers of A must not change.
   explicit ArrivedTiles(BlockCyclic A);
 
-  /// Tiles of one column arrive on their ranks; those that were there before are given up. Collective.
+  /// Tiles of one column arrive on their ranks; those that were there before are given up.
+  /// Collective.
   ///
-  /// Memory   of this rank's tiles, and what `BlockCyclic::fetch` needs; it is kept. Throws as that.
+  /// Memory   of this rank's tiles, and what `BlockCyclic::fetch` needs; it is kept. Throws as
+  ///          that.
   void bring(std::vector<WholeBlock> const& tiles);
 
-  /// block = the tile whose first entry is (row, col): one that has arrived, or, where one rank has all of A, any, from
-  /// several threads at once. Above the diagonal zeros.
+  /// block = the tile whose first entry is (row, col): one that has arrived, or, where one rank has
+  /// all of A, any, from several threads at once. Above the diagonal zeros.
   void read(std::int64_t row, std::int64_t col, HostBlock const& block) const;
 
   /// A.

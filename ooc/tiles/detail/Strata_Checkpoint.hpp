@@ -25,8 +25,9 @@ class Communicator;
 
 namespace strata::ooc::detail {
 
-/// Tiles of a column in a file of their own: of rows i with i % parts == part. On a grid P x Q with super-panels a column
-/// has P parts, each of a rank; without them 2 P, two of each rank (`owner_of`).
+/// Tiles of a column in a file of their own: of rows i with i % parts == part. On a grid P x Q with
+/// super-panels a column has P parts, each of a rank; without them 2 P, two of each rank
+/// (`owner_of`).
 struct ColumnPart {
   std::int64_t column = 0, part = 0, parts = 1;
   /// From the diagonal down; each `parts` rows another one follows.
@@ -38,11 +39,11 @@ struct ColumnPart {
 struct CheckpointHeader {
   std::int64_t n = 0, tile_size = 0;
   ColumnPart part;
-  double accuracy = 0;                ///< of the precision rule
-  std::array<char, 80> precisions{};  ///< that the rule may use, as text
+  double accuracy = 0;                ///< accuracy of the precision rule
+  std::array<char, 80> precisions{};  ///< precisions that the rule may use, as text
   std::uint64_t map = 0;              ///< the precisions of the tiles, hashed
-  std::uint64_t digest = 0;           ///< of every entry: see TileMatrix
-  std::array<char, 16> backend{};     ///< that evaluated them, as text
+  std::uint64_t digest = 0;           ///< digest of every entry: see TileMatrix
+  std::array<char, 16> backend{};     ///< backend that evaluated the entries, as text
 };
 
 /// A stored tile in memory.
@@ -50,12 +51,14 @@ struct TileBytes {
   std::byte* data;
   std::size_t bytes;
 };
-/// Copies between the host and a device's memory, where tiles are there; empty: they are on the host.
+/// Copies between the host and a device's memory, where tiles are there; empty: they are on the
+/// host.
 using CopyTile = std::function<void(void* to, void const* from, std::size_t bytes)>;
 
-/// A folder of columns that one factorisation uses at a time; it is made if it is not there, and what
-/// a process that was killed left half written is removed from it. Several ranks see one folder, or several, as on hosts
-/// with disks of their own: of those that see the same one the first locks and cleans it.
+/// A folder of columns that one factorisation uses at a time; it is made if it is not there, and
+/// what a process that was killed left half written is removed from it. Several ranks see one
+/// folder, or several, as on hosts with disks of their own: of those that see the same one the
+/// first locks and cleans it.
 ///
 /// Some file systems can't lock a folder. There the user must see to it that it is used by one
 /// factorisation, and what looks half written stays, since another process may be writing it.
@@ -97,7 +100,8 @@ std::set<ColumnPart> parts_in(std::string const& folder, std::int64_t tiles);
 void write_column(std::string const& folder, CheckpointHeader const& header,
                   std::vector<TileBytes> const& tiles, CopyTile const& copy = {});
 
-/// Throws   IoError with the path and what differs if the file is of another matrix or another rule.
+/// Throws   IoError with the path and what differs if the file is of another matrix or another
+///          rule.
 void check_column(std::string const& folder, CheckpointHeader const& header);
 
 /// Read a file that is there, but for tiles without memory.

@@ -17,21 +17,25 @@
 
 namespace strata::ooc::detail {
 
-/// Devices of a machine that pass together over the tiles of a factor or of its matrix, a thread each.
+/// Devices of a machine that pass together over the tiles of a factor or of its matrix, a thread
+/// each.
 ///
-/// Rows of tiles, backwards columns, go round the devices, so that each tile is copied to one of them
-/// only; blocks of vectors pass between them through host memory. Every block gets its updates in
-/// the order of the columns, in blocks stored alike: a substitution has the same bits on any number of devices.
+/// Rows of tiles, backwards columns, go round the devices, so that each tile is copied to one of
+/// them only; blocks of vectors pass between them through host memory. Every block gets its updates
+/// in the order of the columns, in blocks stored alike: a substitution has the same bits on any
+/// number of devices.
 ///
-/// Of a matrix that several ranks hold, each has all vectors and works with the device of `exec`, in substitutions with its
-/// own tiles, in products with those of the rows that it makes, each tile for both triangles; all ranks make the same calls.
+/// Of a matrix that several ranks hold, each has all vectors and works with the device of `exec`,
+/// in substitutions with its own tiles, in products with those of the rows that it makes, each tile
+/// for both triangles; all ranks make the same calls.
 template <class ExecutionSpace>
 class TileTeam {
  public:
   using Space = typename ExecutionSpace::memory_space;
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
 
-  /// Of vectors on `exec`'s device: with all devices, or with that one alone, in the caller's thread.
+  /// Works on vectors that lie on `exec`'s device. All devices take part, or this one alone, in the
+  /// caller's thread.
   TileTeam(Machine<ExecutionSpace>& machine, ExecutionSpace const& exec,
            TileMatrix<ExecutionSpace> const& matrix, bool all);
 

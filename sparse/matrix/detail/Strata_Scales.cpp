@@ -121,7 +121,7 @@ Range range_of(Exec const& exec, Communicator const& comm, Wide<Exec> const& sca
   Kokkos::parallel_reduce(
       "strata::sparse::find_scales::range", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, double& low, double& high) {
-        double const e = Kokkos::log2(scales(i));
+        double const e = Kokkos::logb(scales(i));  // exact, as log2 need not be
         low = e < low ? e : low;
         high = e > high ? e : high;
       },

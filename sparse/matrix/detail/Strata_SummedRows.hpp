@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/matrix/detail/Strata_HashTable.hpp>
 #include <sparse/matrix/detail/Strata_LocalCsr.hpp>
+#include <sparse/matrix/detail/Strata_RowLanes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,24 +22,6 @@
 // that calls lanes.each(count, f) one after the other, in which f(k) calls take(column, value) once, for k < count with a column each of its
 // own: all lanes add at once, and each sum has the order of the calls.
 namespace strata::sparse::detail {
-
-/// What goes through the terms of a row on a host.
-struct OneLane {
-  template <class Step>
-  KOKKOS_FUNCTION void each(std::int64_t count, Step const& step) const {
-    for (std::int64_t k = 0; k < count; ++k) step(k);
-  }
-};
-
-/// The lanes of a device's team that make one row together.
-template <class Member>
-struct VectorLanes {
-  Member const& team;
-  template <class Step>
-  KOKKOS_FUNCTION void each(std::int64_t count, Step const& step) const {
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), step);
-  }
-};
 
 /// Rows [begin, end) on a host's thread, in memory that grows.
 template <class Terms>
@@ -111,7 +94,7 @@ struct SumRowsOnDevice {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
   Terms terms;
   RowList<Space> list;
-  int log_size;
+  int log_size, lanes;
   std::int64_t groups;
   Vector<double, Space> tables;  // none: scratch
   Vector<std::int64_t, Space> begin;
@@ -132,28 +115,28 @@ struct SumRowsOnDevice {
             : static_cast<double*>(team.thread_scratch(0).get_shmem(Counts ? 4 * size : 12 * size));
     HashTable const table{log_size, Counts ? nullptr : memory,
                           reinterpret_cast<std::int32_t*>(Counts ? memory : memory + size)};
-    VectorLanes<Member> const lanes{team};
+    VectorLanes<Member> const vector{team, lanes};
     for (std::int64_t item = group; item < list.count; item += groups)
-      make(lanes, table, list(item));
+      make(vector, table, list(item));
   }
 
  private:
-  KOKKOS_FUNCTION void make(VectorLanes<Member> const& lanes, HashTable const& table,
+  KOKKOS_FUNCTION void make(VectorLanes<Member> const& vector, HashTable const& table,
                             std::int64_t row) const {
     std::int64_t const size = std::int64_t{1} << log_size;
-    lanes.each(size, [&](std::int64_t k) { table.clear(k); });
-    terms(row, lanes, AddToTable<Counts>{table});
+    vector.each(size, [&](std::int64_t k) { table.clear(k); });
+    terms(row, vector, AddToTable<Counts>{table});
     if constexpr (Counts) {
       std::int64_t found = 0;
       Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(lanes.team, size),
+          Kokkos::ThreadVectorRange(vector.team, size),
           [&](std::int64_t k, std::int64_t& sum) { sum += table.key[k] != HashTable::empty; },
           found);
-      Kokkos::single(Kokkos::PerThread(lanes.team), [&] { begin(row) = found; });
+      Kokkos::single(Kokkos::PerThread(vector.team), [&] { begin(row) = found; });
     } else {
-      table.sort(lanes);
+      table.sort(vector);
       std::int64_t const first = begin(row), width = begin(row + 1) - first;
-      lanes.each(width, [&](std::int64_t k) {
+      vector.each(width, [&](std::int64_t k) {
         column(first + k) = table.key[k];
         value(first + k) = table.sum[k];
       });
@@ -208,14 +191,18 @@ struct LengthsOfRows {
   }
 };
 
+// How many rows have tables of each size, and the size of each row, for which `widths` is asked once.
 template <class Exec, class Widths>
-TableSizes sizes_of(Exec const& exec, std::int64_t rows, Widths const& widths) {
+TableSizes sizes_of(Exec const& exec, std::int64_t rows, Widths const& widths,
+                    Vector<std::uint8_t, typename Exec::memory_space> const& size_of) {
   TableSizes found;
   Kokkos::parallel_reduce(
       "strata::sparse::summed_rows::sizes", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t row, TableSizes& total) {
         std::int64_t const width = widths(row);
-        ++total.rows[TableSizes::of(width)];
+        int const size = TableSizes::of(width);
+        size_of(row) = static_cast<std::uint8_t>(size);
+        ++total.rows[size];
         total.most = width > total.most ? width : total.most;
       },
       Kokkos::Sum<TableSizes>(found));
@@ -224,13 +211,14 @@ TableSizes sizes_of(Exec const& exec, std::int64_t rows, Widths const& widths) {
 }
 
 // The rows with tables of one size, ascending.
-template <class Exec, class Widths>
-void list_rows(Exec const& exec, std::int64_t rows, Widths const& widths, int size,
-               Vector<std::int32_t, typename Exec::memory_space> const& list) {
+template <class Exec>
+void list_rows(Exec const& exec, Vector<std::uint8_t, typename Exec::memory_space> const& size_of,
+               int size, Vector<std::int32_t, typename Exec::memory_space> const& list) {
   Kokkos::parallel_scan(
-      "strata::sparse::summed_rows::list", RowPolicy<Exec>(exec, 0, rows),
+      "strata::sparse::summed_rows::list",
+      RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(size_of.extent(0))),
       KOKKOS_LAMBDA(std::int64_t row, std::int64_t& at, bool final) {
-        bool const mine = TableSizes::of(widths(row)) == size;
+        bool const mine = size_of(row) == size;
         if (final && mine) list(at) = static_cast<std::int32_t>(row);
         at += mine ? 1 : 0;
       });
@@ -253,6 +241,7 @@ void launch_rows(Exec const& exec, int lanes, SumRowsOnDevice<Exec, Terms, Count
   std::int64_t const teams = (std::min(kernel.groups, kernel.list.count) + team - 1) / team;
   if (teams == 0) return;
   kernel.groups = teams * team;
+  kernel.lanes = lanes;
   Policy policy(exec, static_cast<int>(teams), static_cast<int>(team), lanes);
   if (in_scratch)
     policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes + 2 * sizeof(double))));
@@ -267,18 +256,20 @@ void sum_by_sizes(Exec const& exec, Terms const& terms, std::int64_t rows, Width
                   int lanes, LocalCsr<Exec> const& C) {
   using Space = typename Exec::memory_space;
   using Kernel = SumRowsOnDevice<Exec, Terms, Counts>;
-  auto const sizes = sizes_of(exec, rows, widths);
+  PooledVector<std::uint8_t, Exec> const size_of(exec, "strata::sparse::summed_rows::sizes", rows);
+  auto const sizes = sizes_of(exec, rows, widths, size_of.view());
   for (int size = 0; size < TableSizes::sizes; ++size) {
     std::int64_t const count = sizes.rows[size];
     if (count == 0) continue;
     PooledVector<std::int32_t, Exec> list;
     if (count < rows) {
       list = {exec, "strata::sparse::summed_rows::list", count};
-      list_rows(exec, rows, widths, size, list.view());
+      list_rows(exec, size_of.view(), size, list.view());
     }
     Kernel kernel{terms,
                   RowList<Space>{count, list.view()},
                   size + TableSizes::least,
+                  1,
                   count,
                   {},
                   C.begin,
