@@ -169,8 +169,6 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
       .add("--strength", solver.amg.strength, "S",
            "of couplings within AMG's aggregates, of the largest in a row [0.25]")
       ->check(CLI::Range(0.0, 0.999).description(""));
-  auto* const places = group.add("--coordinates", options.sparse.coordinates, "FILE",
-                                 "places of the nodes, 2 or 3 numbers a row");
   group.add("--vtk", options.sparse.vtk, "X.vtk", "x at these places, for ParaView")->needs(places);
   for (auto const& [name, target] :
        {std::pair("--nx", &size.nx), std::pair("--ny", &size.ny), std::pair("--nz", &size.nz)})

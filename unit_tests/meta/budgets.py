@@ -16,7 +16,7 @@ LONGER_FILES = {
     "bootstrap": 450,
     "core/blas/Strata_LeafBlas.cpp": 450,
     "dense/detail/Strata_TreeRecursion.cpp": 450,
-    "python/strata/dense.py": 550,
+    "python/strata/dense.py": 450,
     "python/strata/sparse.py": 450,
     "sparse/Strata_SparseSolver.cpp": 450,
     "unit_tests/apps/StrataTest_Mle.py": 900,
