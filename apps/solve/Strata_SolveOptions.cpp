@@ -92,7 +92,8 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
   group.parsed("--layers", options.layers, "LIST|auto", parse_layers,
                "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32, in "
                "short fp16x2,fp32 [auto]");
-  group.count("--leaf", options.leaf, "N", "order of the diagonal leaves [the library's choice]");
+  group.count("--leaf-size", options.leaf, "N",
+              "order of the diagonal leaves [the library's choice]");
   group.parsed("--jitter", options.jitter, "auto", parse_jitter,
                "where A is not positive definite, solve with the least power of ten of its mean "
                "diagonal added to its diagonal [not at all]");
@@ -168,8 +169,6 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
       .add("--strength", solver.amg.strength, "S",
            "of couplings within AMG's aggregates, of the largest in a row [0.25]")
       ->check(CLI::Range(0.0, 0.999).description(""));
-  auto* const places = group.add("--coordinates", options.sparse.coordinates, "FILE",
-                                 "places of the nodes, 2 or 3 numbers a row");
   group.add("--vtk", options.sparse.vtk, "X.vtk", "x at these places, for ParaView")->needs(places);
   for (auto const& [name, target] :
        {std::pair("--nx", &size.nx), std::pair("--ny", &size.ny), std::pair("--nz", &size.nz)})
