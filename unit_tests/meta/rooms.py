@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 # From the ground up: a room includes rooms before it in this list alone, so that there is no circle.
-ORDER = ("core", "core/kokkos_ext", "core/blas", "core/io", "core/problems", "core/info",
+ORDER = ("core", "core/kokkos_ext", "core/integers", "core/blas", "core/io", "core/problems", "core/info",
          "comm", "dense/refine", "dense", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/kriging",
          "sparse/comm", "sparse/matrix", "sparse/coarsening", "sparse/multigrid", "sparse/krylov", "sparse", "sparse/hpgmxp",
          "c/runtime", "c", "lapack", "python", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
