@@ -14,7 +14,7 @@ import sys
 
 WIDTH = 100
 COMMENT = re.compile(r"^(\s*)(///|//)( ?)(.*)$")
-LABEL = re.compile(r"^([A-Z][a-z]+(?:, [A-Z][a-z]+)* {2,}|[-*] |\d+\. )(\S.*)$")
+LABEL = re.compile(r"^([A-Z][A-Za-z/]+(?:, [A-Z][a-z]+)* {2,}|[-*] |\d+\. )(\S.*)$")
 BEHIND = re.compile(r"^(\s*)(\S.*?)\s*(///<|//)\s+(.*)$")
 KEPT = re.compile(r"https?://|SPDX-|NOLINT|clang-format")
 
