@@ -51,8 +51,8 @@ struct Simulation {
   std::vector<double> busy_seconds;  ///< time that each device works
 };
 
-/// Play a factorisation on paper: the schedule, the caches and the bytes of `cholesky`, with each
-/// device doing one product, one copy in and one copy out at a time at the rates given.
+/// Plays a factorisation on paper: the schedule, the caches and the bytes of `cholesky`. Each
+/// device does one product, one copy in and one copy out at a time, at the rates given.
 ///
 /// Result   on one stream the bytes are those of a run; on several they depend on which stream is
 ///          first, which a run decides by its own times.

@@ -65,11 +65,11 @@ struct TileMatrixReport : TileStoreReport {
   double generate_seconds = 0;  ///< to evaluate, measure, round and copy the tiles
 };
 
-/// The lower triangle of a symmetric n x n matrix in square tiles, in host memory or in that of
-/// devices, each in its own precision with its own power-of-two scale.
+/// The lower triangle of a symmetric n x n matrix in square tiles, in the memory of the host or of
+/// devices. Each tile has its own precision and its own power-of-two scale.
 ///
-/// What is stored is H = D A D, which has no row or column that is large or small as a whole, so
-/// that the precision rule and narrow formats treat all alike.
+/// The tiles hold H = D A D. No row or column of H is large or small as a whole, so that the
+/// precision rule and narrow formats treat all alike.
 ///
 /// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has
 ///          that of its own tiles, with super-panels as wide as their sums. On the host, or by
@@ -94,9 +94,9 @@ class TileMatrix : public TileStore<ExecutionSpace> {
   /// Sync     runs on `exec` and fences it.
   /// Memory   on the device two tiles.
   /// Throws   ShapeError if n < 0 or tile_size < 1; ValueError with the position of a tile that
-  ///          holds a number that is not finite, for a row whose sum overflows, or for options out
-  ///          of range, as a grid of more or fewer ranks; MemoryError with the bytes needed and
-  ///          allowed, or of what can't be had.
+  ///          holds a number that is not finite; ValueError for a row whose sum overflows, or for
+  ///          options out of range, as a grid of more or fewer ranks; MemoryError with the bytes
+  ///          needed and allowed, or of what can't be had.
   static TileMatrix generate(ExecutionSpace const& exec, std::int64_t n, std::int64_t tile_size,
                              Generator const& generator, TileMatrixOptions const& options = {});
 
@@ -128,11 +128,12 @@ class TileMatrix : public TileStore<ExecutionSpace> {
   /// The rule that made the map.
   PrecisionRule const& rule() const { return rule_; }
 
-  /// Tiles of column j, from the diagonal down, are about to be asked for: of a matrix whose
-  /// numbers are on other ranks (`TileMatrixOptions::arrived`) they are sent to the users, whose
-  /// generators have them until the next call. Collective there, else nothing.
+  /// Tells that tiles of column j, from the diagonal down, are about to be asked for. If the
+  /// matrix' numbers are on other ranks (`TileMatrixOptions::arrived`), these tiles are sent to the
+  /// users. The users' generators have them until the next call. Collective there; else nothing
+  /// happens.
   void bring(std::int64_t j, TileUsers users) const;
-  /// What it was made of by `from_block_cyclic`; nullptr: something else.
+  /// The matrix from which `from_block_cyclic` made it; nullptr: another origin.
   BlockCyclic const* block_cyclic() const;
 
   /// D, n powers of two.

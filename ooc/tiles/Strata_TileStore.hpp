@@ -120,23 +120,23 @@ class TileStore {
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map);
   /// Host bytes with every tile in fp64: no map needs more.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size);
-  /// Host bytes of one rank of a grid with `automatic_super_panel`: of its tiles, all in fp64, and
-  /// of the room for tiles of others while they factor, by single columns where they go by whole
-  /// tasks.
+  /// Host bytes of one rank of a grid with `automatic_super_panel`: its tiles, all in fp64, and the
+  /// room for tiles of others while the ranks factor. Whole tasks are taken by single columns.
   ///
   /// Throws   ShapeError also as `RankOrder` does; ValueError if the rank is none of the grid.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size, RankGrid const& grid,
                                   int rank);
 
-  /// A tile size that is fast for a matrix of order n and devices with this budget (0: enough):
-  /// large enough for products at full rate, small enough for eight rows of tiles, and for 16 tiles
-  /// on a device. On one core of a host at most 384, and rows of tiles that are alike, which ranks
-  /// share better.
+  /// A tile size that is fast for a matrix of order n and devices with this budget (0: enough). It
+  /// is large enough for products at full rate, and small enough for eight rows of tiles and for 16
+  /// tiles on a device. On one core of a host it is at most 384, and divides n into rows of tiles
+  /// that are alike, which ranks share better.
   static std::int64_t automatic_tile_size(std::int64_t n, std::size_t budget_bytes = 0);
 
-  /// Throws   MemoryError if tiles of this map need more than the devices have that must hold them,
-  ///          or more than max_bytes, of several ranks with the room for tiles of others in blocks
-  ///          of so many columns (`CholeskyOptions::column_block`).
+  /// Throws   MemoryError if tiles of this map need more memory than the devices that must hold
+  ///          them have; MemoryError if they need more than max_bytes. On several ranks the room
+  ///          for tiles of others counts, in blocks of so many columns
+  ///          (`CholeskyOptions::column_block`).
   void require_memory(PrecisionMap const& map, std::int64_t column_block = 1) const;
 
   /// Whether the tiles hold the matrix: no more once they are overwritten, by a factorisation, or
@@ -170,8 +170,8 @@ class TileStore {
   }
   /// Whether it is this one; `tile`, `data` and `square` are of such tiles alone.
   bool has_tile(std::int64_t i, std::int64_t j) const { return owner(i, j) == rank_; }
-  /// The rank that evaluates the tiles of row i for norms and for A X, and sums these rows: one
-  /// that has some of them, in a column of ranks all.
+  /// The rank that evaluates the tiles of row i for norms and for A X, and sums the row. It has
+  /// some of these tiles itself; in a column of ranks it has all.
   int maker_of_row(std::int64_t i) const {
     auto const [rank, round] = dealt_row(grid_, super_panel_, tiles(), i);
     return grid_.rank_at(rank, round);
@@ -209,8 +209,8 @@ class TileStore {
   /// factor it means nothing.
   double square(std::int64_t i, std::int64_t j) const;
 
-  /// Host memory for tiles of other ranks while it is factored, at least so many bytes, which is
-  /// kept as its tiles are, for the next factorisation of what it holds then. Throws MemoryError.
+  /// Host memory of at least so many bytes, for tiles of other ranks while the matrix is factored.
+  /// It is kept as the tiles are, for the next factorisation. Throws MemoryError.
   std::byte* memory_for_others(std::size_t bytes);
 
  protected:

@@ -19,8 +19,8 @@ namespace strata::ooc::detail {
 /// How a cache makes room.
 enum class Eviction : std::uint8_t { AtOnce, LeastRecentlyUsed, FurthestUse };
 
-/// When each key is used again on one device, as far as a static schedule tells: on a clock that
-/// counts the steps of each stream, as if all streams went at the same pace.
+/// When each key is used again on one device, as far as a static schedule tells. The clock counts
+/// the steps of each stream, as if all streams went at the same pace.
 ///
 /// A tile is used first by the visits to it, and then by those to tiles of its row, as whose
 /// operand it is named by the step. To keep each use would take as many entries as there are

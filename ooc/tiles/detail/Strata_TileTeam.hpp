@@ -25,9 +25,9 @@ namespace strata::ooc::detail {
 /// in the order of the columns, in blocks stored alike: a substitution has the same bits on any
 /// number of devices.
 ///
-/// Of a matrix that several ranks hold, each has all vectors and works with the device of `exec`,
-/// in substitutions with its own tiles, in products with those of the rows that it makes, each tile
-/// for both triangles; all ranks make the same calls.
+/// If several ranks hold the matrix, each rank has all vectors and works with the device of `exec`.
+/// In substitutions it uses its own tiles. In products it uses the tiles of the rows that it makes,
+/// each tile for both triangles. All ranks make the same calls.
 template <class ExecutionSpace>
 class TileTeam {
  public:
