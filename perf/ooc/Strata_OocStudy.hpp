@@ -39,8 +39,8 @@ struct Request {
   std::int64_t gemm_n = 8192;
   double gemm_seconds = 2;
   bool refine = false, kl = false, same_device = false, no_peer = false;
-  /// Rates of a machine that is only simulated: Tflop/s of products in fp64, fp32, fp16, fp8 and of
-  /// solves, then GB/s in, out and between devices; or a file with such numbers.
+  /// Rates of a machine that is only simulated, or a file with such numbers. They are Tflop/s of
+  /// products in fp64, fp32, fp16, fp8 and of solves, then GB/s in, out and between devices.
   std::vector<std::string> rates;
   std::vector<double> network;            ///< GB/s of messages, and microseconds of one
   std::vector<int> ranks;                 ///< to be simulated, on a grid that is chosen
@@ -61,17 +61,17 @@ struct GemmRates {
 };
 GemmRates gemm_rates(std::int64_t n, double seconds);
 
-/// What a machine does in a second by the order of its tiles, "strata.machine_rates/1": flop_per_s
-/// with fp64, fp32, fp16, fp8 (products; without one, as the one before), trsm and potrf, each by
-/// order; bytes_per_s with in, out, peer, network.
+/// What a machine does in a second, by the order of its tiles: "strata.machine_rates/1". flop_per_s
+/// has fp64, fp32, fp16, fp8 (products; a missing one is as the one before), trsm and potrf, each
+/// by order. bytes_per_s has in, out, peer, network.
 ///
 /// Throws   IoError if the file can't be read; ValueError if it is none.
 nlohmann::json read_rates(std::string const& path);
 /// For tiles of that order. Throws ValueError that says what is missing or wrong.
 ooc::Rates rates_at(nlohmann::json const& document, std::int64_t tile);
-/// The same of a run on a host, in fp64: how long its operations took on all ranks, and, of several
-/// ranks, messages of a tile between two of them, alone, after it. Collective. Throws ValueError if
-/// there were no products.
+/// The same for a run on a host, in fp64: how long its operations took on all ranks. With several
+/// ranks, also how long messages of a tile take between two ranks, alone, after the run.
+/// Collective. Throws ValueError if there were no products.
 nlohmann::json rates_of_run(ooc::TileMatrix<Exec> const& matrix,
                             std::vector<RecordedSpan> const& spans, Communicator const& comm);
 

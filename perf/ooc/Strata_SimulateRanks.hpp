@@ -41,9 +41,9 @@ struct RankSimulation {
 /// Play a factorisation by several ranks on paper, with the messages between them.
 ///
 /// Each device does one product and one copy in each direction at a time, each rank one message in
-/// each direction. A tile leaves its maker's host once it is there, in its stored precision, and
-/// goes to the devices that need it as soon as it has arrived; a receiver has the room of
-/// `room_of`. Devices keep the tiles of their rank and what the rank has of others; where the
+/// each direction. A tile leaves its maker's host in its stored precision, once it is there. It
+/// goes to the devices that need it as soon as it has arrived. A receiver has the room of
+/// `room_of`. Devices keep the tiles of their rank and what the rank has of others. Where the
 /// budget does not suffice for that, an order with super-panels brings each of its own tiles for
 /// each visit and takes it back. (`ooc::simulate` plays the caches of one rank whose memory is
 /// short.)

@@ -85,16 +85,16 @@ struct HpgmxpOptions {
   int traced_iterations = 0;
   /// Called with a sentence at each step.
   std::function<void(std::string const&)> progress = [](std::string const&) {};
-  /// Called after each iteration of the validation's solves, and of the one without rules, with the
-  /// ||b - A x|| / ||b|| that they estimate, on each rank the same.
+  /// Called after each iteration of the validation's solves, and of the solve without rules. Gets
+  /// their estimate of ||b - A x|| / ||b||, the same on each rank.
   std::function<void(double)> on_validation_residual = {};
-  /// Called in the warm-up of a timed phase and before each of its solves with the seconds that are
-  /// left of the warm-up, or of all solves, if they take what they took so far; never within a
-  /// timed solve.
+  /// Called in the warm-up of a timed phase and before each of its solves, never within a timed
+  /// solve. Gets the seconds that are left of the warm-up, or of all solves, if they go on as fast
+  /// as so far.
   std::function<void(double)> on_time_left = {};
   /// Asked on each rank in the validation, before each phase and between timed solves, never within
-  /// one: where it is true on any rank, the run ends. In the validation that is an error of all
-  /// ranks; later what is done by then is the result.
+  /// one. If it is true on any rank, the run ends. In the validation that is an error of all ranks.
+  /// Later, what is done by then is the result.
   std::function<bool()> ends = {};
 };
 
