@@ -73,8 +73,8 @@ class BlockCyclic {
   /// Shape    blocks: the same on all ranks. numbers[b]: rows x cols numbers without gaps where
   ///          this is blocks[b].rank; not read elsewhere.
   /// Result   the entries of the block; above the diagonal of one that is_lower nothing is written.
-  /// Memory   two messages: what one rank has of the blocks of another. MPI's steps are those of an
-  ///          exchange in pairs.
+  /// Memory   two messages: what one rank has of the blocks of another. MPI's steps are an exchange
+  ///          in pairs.
   /// Throws   MemoryError on all ranks; ShapeError for a block that is not inside the matrix.
   void fetch(std::span<WholeBlock const> blocks, std::span<double* const> numbers) const;
   /// The other way round: each block from the rank that has it to those whose numbers it is.

@@ -116,8 +116,8 @@ struct Batch {
   std::int64_t count = 1, stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
-/// View a rank-2 Kokkos View as a column-major matrix; its rows must be contiguous in memory. Of a
-/// View of const numbers it is a `ConstMatrixRef`.
+/// Views a rank-2 Kokkos View as a column-major matrix, whose columns must be contiguous in memory.
+/// A View of const numbers gives a `ConstMatrixRef`.
 ///
 /// Throws   ShapeError if the first stride is not 1 (LayoutRight: transpose the problem instead).
 template <class ViewType>

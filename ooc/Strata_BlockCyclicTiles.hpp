@@ -21,8 +21,8 @@ class TileFactor;
 ///
 /// Shape    A: n x n, any blocks. It is not changed, and must stay as it is while tiles or
 ///          residuals are made of it: until the last solve. What is above the diagonal is not read.
-/// Result   the bits of the same matrix from anywhere else. The ranks are those of A, whatever the
-///          options say.
+/// Result   the bits of the same matrix from anywhere else. The ranks are A's, whatever the options
+///          say.
 /// Memory   as `TileMatrix::generate`; on the host, the tiles of a column that this rank needs, and
 ///          two messages with parts of these. One rank in turn has the whole column, 8 n tile_size
 ///          bytes. No rank ever has A or its triangle.

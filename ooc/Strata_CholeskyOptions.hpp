@@ -108,7 +108,7 @@ struct CholeskyAttempt : FactorAttempt {
   std::vector<Precision> layers{};          ///< layers of the rule, or none
 };
 
-/// What was done. Columns, bytes and rates are those of the last attempt.
+/// What was done. Columns, bytes and rates belong to the last attempt.
 struct CholeskyReport {
   /// Order of the matrix and of a tile; rows of tiles; columns of tiles taken from a checkpoint.
   std::int64_t n = 0, tile_size = 0, tiles = 0, first_column = 0;

@@ -36,7 +36,8 @@ MatrixView fp64_matrix(Exec const& exec, std::int64_t rows, std::int64_t cols);
 void fill_uniform(Exec const& exec, Matrix const& A, double low, std::uint64_t seed);
 /// A = 0. Enqueued.
 void fill_zero(Exec const& exec, Matrix const& A);
-/// Lower triangle of A (fp64 or fp32) = that of paper A's matrix, strictly upper triangle 0.
+/// Sets the lower triangle of A (fp64 or fp32) as in paper A's matrix, and the strictly upper
+/// triangle to 0.
 void fill_lower(Exec const& exec, Matrix const& A);
 
 /// A symmetric positive definite test matrix that is made where it is used, in O(n) more memory.

@@ -43,7 +43,7 @@ struct OperatorPreconditioner {
 
 /// Strata's GMRES-IR as a solver of Belos', for a problem whose operator is a Tpetra::CrsMatrix.
 ///
-/// Parameters are those of `gmres_ir_parameters`. A right preconditioner of the problem, any
+/// `gmres_ir_parameters` lists the parameters. A right preconditioner of the problem, any
 /// Tpetra::Operator, is applied inside; without one Strata makes its own. Several right-hand sides
 /// are solved one after the other. The matrix is copied at the first `solve` after `setProblem` or
 /// `reset(Belos::Problem)`, so that changed values need one of them. The instance is Tpetra's, the

@@ -42,8 +42,8 @@ struct Rectangle {
   std::int64_t row, rows, col, cols;
 };
 
-/// Rectangles of at most `most` numbers, which hold each number of the part once. Those of a
-/// triangle stick out at its diagonal; those of a batch have all rows.
+/// Rectangles of at most `most` numbers, which hold each number of the part once. Rectangles of a
+/// triangle stick out at its diagonal; rectangles of a batch have all rows.
 inline std::vector<Rectangle> rectangles(Part part, BatchShape const& shape, std::int64_t most) {
   std::vector<Rectangle> result;
   if (part == Part::None || shape.size() == 0) return result;

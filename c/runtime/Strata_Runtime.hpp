@@ -59,7 +59,7 @@ class User {
   User& operator=(User const&) = delete;
 };
 
-/// A call that needs Kokkos, beside those of other threads.
+/// A call that needs Kokkos, beside calls of other threads.
 class Caller {
  public:
   /// Throws   NotReady.

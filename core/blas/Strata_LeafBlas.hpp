@@ -100,7 +100,7 @@ class LeafBlas {
   ///
   /// Throws   MemoryError with the bytes that it can't get; ValueError for another slot.
   std::byte* scratch(int slot, std::size_t bytes);
-  /// Give back all slots, those of `urgent()` too. Fences.
+  /// Gives back all slots, also the slots of `urgent()`. Fences.
   void release_scratch();
 
   /// C = alpha op(A) op(B) + beta C. Cost 2 m n k flops. If C has a scale, it is divided out of

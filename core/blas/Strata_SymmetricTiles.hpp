@@ -74,7 +74,7 @@ struct Tiling {
 };
 
 /// A pass over a triangle that reads each number once, a team a tile. A number counts for the sums
-/// of its row, and off the diagonal for those of its column.
+/// of its row. Off the diagonal it counts for the sums of its column, too.
 ///
 /// Terms    what is added up, and where to, for p the first index of a number in memory and q the
 ///          second one:

@@ -81,7 +81,7 @@ bool host_has_matrix_units(Precision precision);
 /// which is subtracted.
 std::size_t available_memory_bytes();
 
-/// Logical processors that this process may run on: those of its affinity.
+/// Logical processors that this process may run on, by its affinity.
 int available_cores();
 
 }  // namespace strata

@@ -59,9 +59,9 @@ struct Column {
   std::vector<double> values;  ///< row by row
 };
 
-/// Write columns of numbers, then those of text, under a line of their names; numbers read back to
-/// the same bits, texts are quoted where they need it. Whole or not at all. `on_progress` hears now
-/// and then what part of the numbers was written, 0 to 1.
+/// Writes columns of numbers, then columns of text, under a line of their names. Numbers read back
+/// to the same bits; texts are quoted where they need it. The file appears whole or not at all.
+/// `on_progress` hears now and then what part of the numbers was written, 0 to 1.
 ///
 /// Throws   ShapeError if there is no column of numbers or they differ in length; IoError with
 ///          errno's text.

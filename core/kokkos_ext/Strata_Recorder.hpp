@@ -18,7 +18,7 @@
 
 namespace strata {
 
-/// What ran from when to when. Spans of a track nest; those of two may overlap.
+/// What ran from when to when. Spans of one track nest; spans of two tracks may overlap.
 struct RecordedSpan {
   std::string track, name;                           ///< where it is shown, and what ran
   std::chrono::steady_clock::time_point start, end;  ///< times by the host's clock

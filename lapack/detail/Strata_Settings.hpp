@@ -36,9 +36,8 @@ struct SettingsError : std::runtime_error {
 /// Throws   SettingsError with the item, and the names there are.
 Settings parse_settings(std::string_view text, Settings base);
 
-/// The settings in force, those of the environment at the first call. Those of an environment that
-/// is not understood are the defaults, and a sentence on stderr says so. They stay what and where
-/// they are.
+/// The settings in force. The environment at the first call gives them. If it is not understood,
+/// they are the defaults, and a sentence on stderr says so. They never change nor move.
 Settings const& settings();
 
 /// From now on.

@@ -34,8 +34,8 @@ struct Schedule {
 };
 
 /// The left-looking factorisation, by columns of tiles; rows of tiles are dealt to the devices in
-/// turn, and the tasks of a device to its streams. Of several ranks device g is of rank g % ranks,
-/// and a rank's rows (`owner_of`) go round its devices.
+/// turn, and the tasks of a device to its streams. With several ranks device g belongs to rank g %
+/// ranks, and a rank's rows (`owner_of`) go round its devices.
 ///
 /// With column_block > 1 so many columns are factored together, row by row: what a row has to its
 /// left is then read once for all of them. With single columns and several streams the next

@@ -73,7 +73,7 @@ std::vector<int> ranks_that_share(Devices const& devices, Communicator const* co
 
 /// Devices, and what work on them takes: queues, library handles, threads, and memory on the
 /// devices and pinned on the host. Factorisations and solves borrow it, so that the second one
-/// makes none of it anew.
+/// makes nothing anew.
 ///
 /// Copies are the same team. One thread uses it at a time, and another that tries gets a
 /// ValueError; the calls of one thread, for any matrices, may follow one another in any order.
@@ -89,14 +89,14 @@ class DeviceTeam {
   /// Throws   ValueError if there is no device.
   explicit DeviceTeam(Devices devices);
 
-  /// As they were given.
+  /// The devices as they were given.
   Devices const& devices() const;
-  /// Threads that it has, asleep while nothing is asked of them: of each device one for each
-  /// stream.
+  /// The number of its threads, one for each stream of each device. They sleep while nothing is
+  /// asked of them.
   int threads() const;
   /// Bytes of tiles and vectors that it keeps on its devices.
   std::size_t bytes() const;
-  /// Give all of it back.
+  /// Gives back all that the team has.
   ///
   /// Throws   ValueError while the team is used.
   void release();

@@ -52,8 +52,8 @@ struct TileMatrixOptions : TileStoreOptions {
   /// a View that counts references and that other threads copy too: a Kokkos that was configured
   /// with Kokkos_ENABLE_ATOMICS_BYPASS, as Debian's, miscounts.
   bool anywhere = false;
-  /// Hears after each tile what part of the filling is done, 0 to 1; of mixed precisions the norms
-  /// are half of it.
+  /// Hears after each tile what part of the filling is done, 0 to 1. With mixed precisions the
+  /// norms are half of the filling.
   std::function<void(double)> on_progress = {};
   /// The tiles of a matrix whose numbers are on other ranks than its tiles; what
   /// `from_block_cyclic` sets.
@@ -71,8 +71,8 @@ struct TileMatrixReport : TileStoreReport {
 /// The tiles hold H = D A D. No row or column of H is large or small as a whole, so that the
 /// precision rule and narrow formats treat all alike.
 ///
-/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has
-///          that of its own tiles, with super-panels as wide as their sums. On the host, or by
+/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; each of several ranks has
+///          the bytes of its own tiles, with super-panels as wide as their sums. On the host, or by
 ///          `storage` on the devices. Never the matrix twice: a second look at a tile evaluates the
 ///          generator again.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
@@ -161,9 +161,9 @@ class TileMatrix : public TileStore<ExecutionSpace> {
       Kokkos::View<double const*, typename ExecutionSpace::memory_space> const& scaling) const;
 
   /// A number of the bits of every entry of H and D, the same for any order in which any number of
-  /// threads made them. Of two matrices that differ, by a sign, an entry or a last bit, it is the
-  /// same with probability 2^-64. A covariance has another one on another kind of device, whose exp
-  /// rounds otherwise.
+  /// threads made them. Two matrices that differ, by a sign, an entry or a last bit, have the same
+  /// number with probability 2^-64. A covariance has another number on another kind of device,
+  /// whose exp rounds otherwise.
   std::uint64_t digest() const { return digest_; }
   /// The same of the tiles: of the digest and the precisions.
   std::uint64_t hash() const;

@@ -106,8 +106,8 @@ struct TileStoreReport {
 ///
 /// Each tile has its own precision. What fills tiles is `TileMatrix`, which is one of these.
 ///
-/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has
-///          that of its own tiles, with super-panels as wide as their sums.
+/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; each of several ranks has
+///          the bytes of its own tiles, with super-panels as wide as their sums.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileStore {
  public:
@@ -193,7 +193,8 @@ class TileStore {
   std::size_t bytes_on(int device) const;
 
   /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read
-  /// it. Of a device's tile it is a copy, until the next call; not for two threads at once then.
+  /// it. A device's tile is returned as a copy that holds until the next call; two threads must not
+  /// call it at once then.
   HostTile tile(std::int64_t i, std::int64_t j) const;
   /// How to read the stored tile as the tile.
   Op op(std::int64_t i, std::int64_t j) const;

@@ -93,13 +93,13 @@ struct RankCase {
   ooc::RankGrid grid{0, 0};
   std::int64_t super_panel = -1;
 };
-/// As the command line asks, of ranks that are simulated whole tasks where it is silent. Throws
-/// ValueError for a grid or a number of ranks that is none.
+/// The cases that the command line asks for. Where it is silent, simulated ranks have whole tasks.
+/// Throws ValueError for an impossible grid or number of ranks.
 std::vector<RankCase> rank_cases(Request const& request);
 
-/// Their table.
+/// Prints the head of their table.
 void print_rank_heads();
-/// A row of it.
+/// Prints a row of the table.
 void print_rank_row(nlohmann::json const& row);
 
 /// Runs cases, in the host memory of the case before where that fits.

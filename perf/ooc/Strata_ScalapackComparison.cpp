@@ -218,7 +218,7 @@ double backward_error(Factor const& factor, System const& system, Block const& X
   return worst;
 }
 
-// Of several runs of several sizes of blocks the fastest.
+// The fastest of several runs with several sizes of blocks.
 template <class Run>
 auto best_of(std::vector<std::int64_t> const& blocks, int repeat, Run const& run) {
   std::optional<decltype(run(blocks.front()))> best;

@@ -48,7 +48,7 @@ struct RankSimulation {
 /// each visit and takes it back. (`ooc::simulate` plays the caches of one rank whose memory is
 /// short.)
 ///
-/// Result   the bytes sent are those of `messages_of`.
+/// Result   the bytes sent are the bytes of `messages_of`.
 /// Cost     one step for each product of whole tasks, for each visit to a super-panel, and for each
 ///          message.
 /// Memory   some 40 bytes a tile, and 9 for each tile that a rank has room for.

@@ -58,7 +58,7 @@ struct Outcome {
   double residual, set_up_seconds, solve_seconds;
 };
 
-// Of the wall, or of this process on all processors.
+// Seconds by the clock on the wall, or of this process on all processors.
 double seconds(Options const& options) {
   if (options.processor_time) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -178,7 +178,7 @@ Outcome solve(Options const& options, Method const& method, perf::TrilinosCase c
           solve_seconds};
 }
 
-// With the least seconds of the repetitions.
+// The first run, with the least seconds of all repetitions.
 Outcome repeated(Options const& options, Method const& method, perf::TrilinosCase const& problem) {
   Outcome least = solve(options, method, problem);
   for (int k = 1; k < options.repeat; ++k) {

@@ -48,7 +48,7 @@ class DeviceBuffer {
     auto const address = reinterpret_cast<std::uintptr_t>(memory_.data());
     return reinterpret_cast<void*>((address + alignment - 1) / alignment * alignment);
   }
-  /// All of it.
+  /// The whole buffer.
   Memory const& memory() const { return memory_; }
 
  private:

@@ -232,8 +232,8 @@ class Followers {
   Row row_;
 };
 
-/// The pivot block's columns of L from those of the elimination, with zeros above the diagonal, to
-/// a tile of the workspace, by a warp.
+/// Writes the pivot block's columns of L to a tile of the workspace, with zeros above the diagonal.
+/// A warp makes them from the columns of the elimination.
 template <class T>
 __device__ __noinline__ void hand_on_pivots(int c_at, T* tile) {
   int const i = threadIdx.x % lanes;

@@ -52,7 +52,7 @@ struct Matrices {
   __device__ T* tile(int i) const { return tiles + std::int64_t{i} * order * order; }
 };
 
-/// The larger of a magnitude and that of x, if this is finite.
+/// The larger of `most` and the magnitude of x, if this is finite.
 template <class T>
 __device__ __forceinline__ T larger_finite(T most, T x) {
   constexpr T finite = Kokkos::Experimental::finite_max_v<T>;
@@ -66,14 +66,14 @@ __device__ __forceinline__ void raise(double* largest, T most) {
 #pragma unroll
   for (int distance = lanes / 2; distance > 0; distance /= 2)
     most = max(most, __shfl_xor_sync(~0u, most, distance));
-  // Of numbers that are not negative the bits are in the numbers' order.
+  // The bits of numbers that are not negative have the numbers' order.
   if (threadIdx.x % lanes == 0)
     atomicMax(reinterpret_cast<unsigned long long*>(largest),
               Kokkos::bit_cast<unsigned long long>(static_cast<double>(most)));
 }
 
-/// A tile of the workspace, or `rows` x `cols` of it that begin at `from`, on its way to the shared
-/// memory or to a matrix, by `count` threads.
+/// A tile of the workspace, or its part of `rows` x `cols` that begins at `from`, on its way to the
+/// shared memory or to a matrix, by `count` threads.
 template <class T, int count, int rows = order, int cols = order>
 class Arrival {
  public:

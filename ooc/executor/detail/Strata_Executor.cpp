@@ -84,7 +84,7 @@ auto Executor<Exec>::needs_of(std::size_t device) const -> Needs {
   return needs;
 }
 
-// That a tile of another rank and its forms take at most.
+// The most blocks that a tile of another rank and its forms take.
 template <class Exec>
 std::int64_t Executor<Exec>::blocks_of_others(std::size_t device) const {
   return plan_.blocks_per_tile() - (is_at_home_[device] || room_bytes_ > 0 ? 1 : 0);
@@ -162,7 +162,7 @@ auto Executor<Exec>::pool_of(std::size_t device, std::size_t bytes) -> typename 
 template <class Exec>
 Executor<Exec>::~Executor() = default;
 
-// By what the ranks send one another tiles. Collective.
+// The link by which the ranks send one another tiles. Collective.
 template <class Exec>
 MailboxLink Executor<Exec>::link_for(std::vector<Route> const& routes) {
   Communicator const& comm = *matrix_.comm();
@@ -267,7 +267,7 @@ void Executor<Exec>::report_on(CholeskyReport& report) {
     report.flop_per_s = static_cast<double>(potrf_flops(matrix_.order())) / report.factor_seconds;
 }
 
-// Of a column whose tiles on this rank are all final; also where the run has come to an end
+// Writes a column whose tiles on this rank are all final, even if the run has come to an end
 // meanwhile.
 template <class Exec>
 void Executor<Exec>::write_checkpoint(std::int64_t j) {

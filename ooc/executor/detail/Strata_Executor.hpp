@@ -27,15 +27,15 @@ namespace strata::ooc::detail {
 /// Where a tile has several visits, its sums stay on the device between visits if there is room for
 /// all tiles of the rank. Else the sums go home after each visit, to where the tile is stored. A
 /// worker on a host whose budget was left open has all tiles at home: its pool holds what they are
-/// rounded to, and sums of low ones. A device has those at home that the matrix keeps in its
-/// memory, and those of other ranks that come to slots there.
+/// rounded to, and sums of low ones. A device has tiles at home that the matrix keeps in its
+/// memory, and tiles of other ranks that come to slots there.
 template <class ExecutionSpace>
 class Executor {
  public:
   using Mark = typename Lane<ExecutionSpace>::Mark;
   using Memory = DeviceMemory<ExecutionSpace>;
 
-  /// `devices`: those of the machine, each with a budget of at least the smallest. `checkpoint`:
+  /// `devices` are the machine's, each with a budget of at least the smallest. `checkpoint`:
   /// the folder for finished columns, or "".
   Executor(Machine<ExecutionSpace>& machine, Devices const& devices,
            TileMatrix<ExecutionSpace>& matrix, RankOrder const& order, std::string checkpoint,

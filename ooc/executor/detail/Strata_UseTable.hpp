@@ -96,7 +96,8 @@ class UseTable {
     }
   }
 
-  // The first use: the visit to the tile itself, if the device has it, else that of an operand.
+  // The first use: the visit to the tile itself, if the device has it, else the visit to an
+  // operand.
   void begin(std::int64_t key) {
     auto const [i, k, form] = plan_->tile_of(key);
     std::int32_t const own = own_[tile_number(i, k, tiles_)];

@@ -99,7 +99,7 @@ class JobThread {
     std::thread thread;
   };
 
-  // Of a thread that is not in this process nothing can be taken down.
+  // Nothing can be taken down of a thread that is not in this process.
   void abandon() { (void)state_.release(); }
 
   std::unique_ptr<State> state_;

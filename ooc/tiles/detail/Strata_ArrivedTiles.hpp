@@ -15,7 +15,7 @@
 
 namespace strata::ooc::detail {
 
-/// Tiles of a block-cyclic matrix on the ranks that have asked for them: those of a column at a
+/// Tiles of a block-cyclic matrix on the ranks that have asked for them, one column of tiles at a
 /// time.
 class ArrivedTiles {
  public:

@@ -278,7 +278,7 @@ void TileTeam<Exec>::begin_product(Worker<Exec>& worker) {
   zeros(worker.terms, "strata::ooc::team::terms", offset(matrix_.tiles()));
 }
 
-// By tiles (i, j) of the rows that are the member's: Y_i += H_ij X_j, and the term H_ij^T X_i of
+// Multiplies by the tiles (i, j) in the member's rows: Y_i += H_ij X_j, and the term H_ij^T X_i of
 // Y_j.
 template <class Exec>
 void TileTeam<Exec>::multiply_column(Member& member, std::int64_t j,
