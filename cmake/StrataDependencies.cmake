@@ -16,7 +16,12 @@ if(Kokkos_VERSION VERSION_LESS 4.6 OR Kokkos_VERSION VERSION_GREATER_EQUAL 6)
   message(FATAL_ERROR "Strata needs Kokkos >= 4.6 and < 6; found ${Kokkos_VERSION} in ${Kokkos_DIR}")
 endif()
 if(NOT TARGET KokkosKernels::all_libs AND NOT TARGET Kokkos::kokkoskernels)
-  find_package(KokkosKernels CONFIG REQUIRED)
+  find_package(KokkosKernels CONFIG QUIET)
+  if(NOT KokkosKernels_FOUND)
+    message(FATAL_ERROR "Kokkos Kernels was not found beside the Kokkos in ${Kokkos_DIR}. There are two ways on: point "
+      "KokkosKernels_ROOT at one that was built with it, or add -DStrata_FETCH_KOKKOS=ON, which downloads and builds the pinned "
+      "release of both. With pip: CMAKE_ARGS=-DStrata_FETCH_KOKKOS=ON pip install .")
+  endif()
 endif()
 # Debian's and Trilinos' packages call the target all_libs, an upstream build kokkoskernels.
 if(TARGET KokkosKernels::all_libs)

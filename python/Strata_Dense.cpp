@@ -187,7 +187,16 @@ void copy(Shared const& factor, detail::Out const& L) {
   });
 }
 
-void bind_reports(nb::module_& m) {
+// (row, column, rows, columns, precision) of each block.
+nb::list blocks_of(CholeskyReport const& report) {
+  nb::list list;
+  for (auto const& block : report.blocks)
+    list.append(nb::make_tuple(block.row, block.col, block.rows, block.cols,
+                               std::string(traits(block.precision).name)));
+  return list;
+}
+
+void bind_factor_report(nb::module_& m) {
   using Attempt = dense::CholeskyAttempt;
   detail::bind_report<Attempt>(m, "CholeskyAttempt", "One factorisation that was tried.")
       .def_prop_ro("layers", [](Attempt const& a) { return a.layers.name(); })
@@ -197,7 +206,12 @@ void bind_reports(nb::module_& m) {
       .def_ro("info", &Attempt::info, "0, or the order of the minor that was not positive.")
       .def_prop_ro("seconds", &Attempt::seconds);
   using Report = CholeskyReport;
-  detail::bind_report<Report>(m, "FactorReport", "What was done to the matrix.")
+  auto report = detail::bind_report<Report>(m, "FactorReport", "What was done to the matrix.");
+  detail::bind_plot(report, "layers");
+  report
+      .def("blocks", &blocks_of,
+           nb::sig("def blocks(self) -> list[tuple[int, int, int, int, str]]"),
+           "(row, column, rows, columns, precision) of each block of the factor, from 0.")
       .def_ro("n", &Report::n)
       .def_prop_ro(
           "layers", [](Report const& r) { return r.layers.name(); },
@@ -218,13 +232,18 @@ void bind_reports(nb::module_& m) {
           [](Report const& r) { return r.analyse_seconds + r.load_seconds + r.factor_seconds; })
       .def_ro("factor_flop_per_s", &Report::factor_flop_per_s,
               "Of the last attempt; 0 where it broke down.");
+}
+
+void bind_solve_reports(nb::module_& m) {
   detail::bind_report<Info>(m, "Definiteness", "True where a matrix is positive definite.")
       .def("__bool__", &Info::ok)
       .def_prop_ro("info", &Info::order,
                    "0, or the order of the first leading minor that is not positive.");
   using Solve = SolveReport;
-  detail::bind_report<Solve>(m, "SolveReport", "What a solve did; errors are those of its x.")
-      .def_ro("converged", &Solve::converged)
+  auto solve =
+      detail::bind_report<Solve>(m, "SolveReport", "What a solve did; errors are those of its x.");
+  detail::bind_plot(solve, "convergence");
+  solve.def_ro("converged", &Solve::converged)
       .def_ro("backward_error", &Solve::backward_error,
               "The largest |r_j| / (|A| |x_j| + |b_j|) of a column in the infinity norm.")
       .def_ro("hpl_scaled_residual", &Solve::hpl_scaled_residual, "backward_error / (n 2^-52).")
@@ -244,6 +263,9 @@ void bind_reports(nb::module_& m) {
               "Applications of the factor to the column that took most.")
       .def_ro("climbs", &Solve::climbs, "Factorisations in higher precision, for convergence.")
       .def_ro("obstacle", &Solve::obstacle, "Why it was not factored again; empty: nothing.")
+      .def_prop_ro(
+          "history", [](Solve const& r) { return r.refinement.history; },
+          "The worst column's backward error after each step of the refinement.")
       .def_ro("seconds", &Solve::seconds);
   using Condition = ConditionEstimate;
   detail::bind_report<Condition>(m, "Condition", "An estimate of the condition number.")
@@ -255,6 +277,7 @@ void bind_reports(nb::module_& m) {
   using LogDeterminant = LogDeterminantEstimate;
   detail::bind_report<LogDeterminant>(m, "LogDeterminant", "log det A and how far off it may be.")
       .def_ro("value", &LogDeterminant::value)
+      .def("__float__", [](LogDeterminant const& found) { return found.value; })
       .def_prop_ro("error", &LogDeterminant::error,
                    "|value - log det A| is less, but for about one case in a thousand.")
       .def_ro("correction", &LogDeterminant::correction, "value - log det of the factor's matrix.")
@@ -267,7 +290,8 @@ void bind_reports(nb::module_& m) {
 }  // namespace
 
 void bind_dense(nb::module_& m) {
-  bind_reports(m);
+  bind_factor_report(m);
+  bind_solve_reports(m);
   m.def(
       "has_lines",
       [](detail::In const& array) {

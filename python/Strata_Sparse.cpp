@@ -294,7 +294,10 @@ void bind_reports(nb::module_& m) {
       .def_ro("rows", &Level::rows)
       .def_ro("entries", &Level::entries);
   using Report = SparseReport;
-  detail::bind_report<Report>(m, "SparseReport", "What a solve did; errors are those of its x.")
+  auto report = detail::bind_report<Report>(m, "SparseReport",
+                                            "What a solve did; errors are those of its x.");
+  detail::bind_plot(report, "convergence");
+  report
       .def_prop_ro("solved", &Report::solved,
                    "Whether x is as good as was asked for, or as fp64 has it.")
       .def_prop_ro("status", [](Report const& r) { return detail::name(r.status); })

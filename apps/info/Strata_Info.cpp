@@ -9,6 +9,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -23,6 +24,17 @@ using Exec = Kokkos::DefaultExecutionSpace;
 
 std::string list_of(std::vector<std::string> const& names) {
   return names.empty() ? "none" : joined(names);
+}
+
+// The parts of a text between bars.
+std::vector<std::string> parts(std::string_view text) {
+  std::vector<std::string> list;
+  while (!text.empty()) {
+    auto const bar = std::min(text.find('|'), text.size());
+    list.emplace_back(text.substr(0, bar));
+    text.remove_prefix(std::min(bar + 1, text.size()));
+  }
+  return list;
 }
 
 // Whether the threads of the BLAS and those of Kokkos' host backend are in each other's way, in words.
@@ -43,6 +55,7 @@ void add_versions(Report& report, Configuration const& built) {
   report.add("kokkos", "Kokkos", built.kokkos);
   report.add("kokkos_kernels", "Kokkos Kernels", built.kokkos_kernels);
   report.add("mpi", "MPI", mpi_library());
+  report.add("nlopt", "NLopt", STRATA_NLOPT);
   report.only_json("libraries", Report::Value::object());
   for (auto const& library : built.libraries)
     report.add("libraries/" + library.name, library.name, library.version);
@@ -60,6 +73,8 @@ void add_versions(Report& report, Configuration const& built) {
   report.tell("default_backend", "default", Exec::name(),
               words(Exec::name(), ", concurrency ", concurrency));
   report.only_json("concurrency", concurrency);
+  report.only_json("not_built", parts(STRATA_NOT_BUILT));
+  for (auto const& part : parts(STRATA_NOT_BUILT)) report.only_screen("not built", part);
   report.only_screen("--compare with",
                      vendor_cholesky().empty() ? "nothing" : std::string(vendor_cholesky()));
 }

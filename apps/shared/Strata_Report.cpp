@@ -91,6 +91,7 @@ void Report::print(std::ostream& out, std::string const& json_path) const {
     out << json_text();
     return;
   }
+  if (!has_table_) return;
   bool is_first = true;
   for (auto const& section : sections_) {
     bool begins = true;

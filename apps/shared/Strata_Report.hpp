@@ -52,6 +52,9 @@ class Report {
   /// Only in the table; without a label a line of its own.
   void only_screen(std::string label, std::string words);
 
+  /// Print no table.
+  void hide_table() { has_table_ = false; }
+
   /// The table; where `json_path` is "-" the document.
   void print(std::ostream& out, std::string const& json_path = "") const;
   /// The document, numbers that are not finite as null.
@@ -71,6 +74,7 @@ class Report {
     std::vector<Entry> entries;
   };
   std::vector<Section> sections_{1};
+  bool has_table_ = true;
 };
 
 /// null if there is none.

@@ -7,6 +7,7 @@
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_RunFacts.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
+#include <apps/solve/Strata_Answer.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <comm/Strata_GatherSpans.hpp>
 #include <core/Strata_Stopwatch.hpp>
@@ -67,9 +68,17 @@ Exit solve_dense(Communicator const& comm, SolveOptions const& options, Run cons
       if (!options.output.empty() && result.exit() == Exit::Solved)
         write_matrix(options.output, result.X, progress.listener());
       if (recorder) write_trace(options.trace, traced);
-      return report(result);
+      auto told = report(result);
+      if (options.brief) told.hide_table();
+      return told;
     });
     if (!reports) return result.exit();
+    bool const is_solved = result.exit() == Exit::Solved;
+    if (options.json != "-") {
+      if (!options.brief) std::cout << '\n';
+      print(std::cout, answer(result.X),
+            place_of_solution(options, is_solved && !options.output.empty()), verdict(result));
+    }
     explain(result);
     if (result.exit() == Exit::Solved) warn_of_invented_rhs(std::cerr, options);
     return result.exit();

@@ -110,7 +110,9 @@ MatrixFile probe(std::string const& path) {
                        header.field == MatrixMarketField::Integer   ? "integer "
                        : header.field == MatrixMarketField::Pattern ? "pattern "
                                                                     : "real ",
-                       header.symmetric ? "symmetric" : "general");
+                       header.symmetric ? "symmetric"
+                       : header.skew    ? "skew-symmetric"
+                                        : "general");
     file.rows = header.rows, file.cols = header.cols;
   }
   return file;

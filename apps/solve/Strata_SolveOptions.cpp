@@ -55,7 +55,7 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
   OptionGroup group(command, "The matrix (one of --matrix, --locations, --generate)");
   auto& generator = options.generator;
   auto* const matrix =
-      group.add("--matrix", options.matrix, "A.mtx|A.mtx.gz|A.npy|A.bin",
+      group.add("--matrix", options.matrix, "A.mtx|A.mtx.gz|A.npy|A.csv|A.bin",
                 "matrix from a file: symmetric positive definite, or sparse; raw numbers have a "
                 "description A.bin.json (see docs/out-of-core.md)");
   auto* const locations = group.add("--locations", options.locations, "STATIONS.csv",
@@ -121,6 +121,7 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
               "refuse to use more on a host, as 8GB [what is available]");
   results.add("--output", options.output, "X.npy|.mtx|.csv|.txt",
               "the solution, in the format that the name ends in");
+  results.flag("--brief", options.brief, "print the answer alone, without the report");
   results.add("--json", options.json, "FILE",
               "the report, for machines; - is the standard output, without the table");
   results.add("--trace", options.trace, "FILE", "what ran when, for Perfetto or chrome://tracing");

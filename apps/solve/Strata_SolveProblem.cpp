@@ -16,6 +16,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <iostream>
 #include <memory>
 #include <numeric>
 #include <ostream>
@@ -56,12 +57,35 @@ double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& 
   return (on_host ? tiles : 0) + room + pools + 12 * 8 * order * static_cast<double>(nrhs);
 }
 
+// Nothing but all of a text file says how large its matrix is.
+void read_text(SolveOptions const& options, Progress& progress, Problem& problem) {
+  std::string const& path = options.matrix;
+  problem.A = read_matrix(path, read_options(options, &progress));
+  auto const rows = problem.A.extent(0), cols = problem.A.extent(1);
+  bool const is_list = cols == 3 && rows != 3;
+  require(rows == cols, path, ": the matrix is ", rows, " x ", cols, ", must be square",
+          is_list
+              ? words("; if its lines are `row column value`, counted from 1, with blanks between "
+                      "them, put these before them: `%%MatrixMarket matrix coordinate real "
+                      "general` and `ROWS COLUMNS ",
+                      rows, "`, and name it .mtx")
+              : "");
+  try {
+    symmetrize(problem.A);
+  } catch (ValueError const& error) {
+    throw UsageError(path + ": " + error.what());
+  }
+  auto& summary = problem.summary;
+  summary.source = path;
+  summary.format = "columns of numbers";
+  summary.n = static_cast<std::int64_t>(rows);
+  require_memory(summary, options);
+}
+
 void read_file(SolveOptions const& options, Progress& progress, Problem& problem) {
   std::string const& path = options.matrix;
   auto const& file = options.file;
-  require(file.format != MatrixFileFormat::Columns, path,
-          ": a matrix is read from a Matrix Market file (.mtx, .mtx.gz), .npy, or raw "
-          "numbers with a description; .csv and .txt hold right-hand sides");
+  if (file.format == MatrixFileFormat::Columns) return read_text(options, progress, problem);
   require(file.rows == file.cols, path, ": the matrix is ", file.rows, " x ", file.cols,
           ", must be square");
   auto& summary = problem.summary;
@@ -171,8 +195,8 @@ void add_right_hand_sides(SolveOptions const& options, Progress& progress, Probl
   if (!options.rhs.empty()) {
     progress.phase("reading " + options.rhs);
     auto const B = read_matrix(options.rhs, read_options(options, &progress));
-    require(static_cast<std::int64_t>(B.extent(0)) == summary.n, options.rhs, ": ", B.extent(0),
-            " x ", B.extent(1), " right-hand sides do not fit the matrix of order ", summary.n);
+    require(static_cast<std::int64_t>(B.extent(0)) == summary.n,
+            misfit(options.rhs, B.extent(0), B.extent(1), summary.n));
     problem.B = in_order(B, problem.order);
     summary.rhs = options.rhs;
   } else if (options.locations.empty()) {
@@ -186,7 +210,28 @@ void add_right_hand_sides(SolveOptions const& options, Progress& progress, Probl
 
 ReadOptions read_options(SolveOptions const& options, Progress* progress) {
   return {.max_bytes = memory_limit(options.max_memory).bytes,
-          .on_progress = progress ? progress->listener() : nullptr};
+          .on_progress = progress ? progress->listener() : nullptr,
+          .on_remark = [progress](std::string const& remark) {
+            auto const tell = [&] { std::cerr << warning_line(remark); };
+            progress ? progress->aside(tell) : tell();
+          }};
+}
+
+std::string misfit(std::string const& path, std::size_t rows, std::size_t cols, std::int64_t n) {
+  auto const order = static_cast<std::size_t>(n);
+  auto text =
+      words(path, ": ", rows, " x ", cols, " right-hand sides do not fit the matrix of order ", n,
+            ", whose right-hand side is a column of ", n, " numbers");
+  bool const is_npy = path.ends_with(".npy"), is_csv = path.ends_with(".csv");
+  if (rows * cols == order && cols > 1)
+    text += words(
+        "; this makes one of them: python3 -c \"import numpy; numpy.savetxt('column.txt', "
+        "numpy.",
+        is_npy ? "load('" : "loadtxt('", path, is_csv ? "', delimiter=','" : "'", ").ravel())\"");
+  else if (cols == 1 && rows > 0 && order % rows == 0)
+    text += words("; if the matrix has ", order / rows, " unknowns for each of the ", rows,
+                  ", list so many numbers for each, one after the other");
+  return text;
 }
 
 std::int64_t right_hand_sides(SolveOptions const& options) {
@@ -196,6 +241,14 @@ std::int64_t right_hand_sides(SolveOptions const& options) {
     return file.cols;
   // Nothing but all of the file says it.
   return static_cast<std::int64_t>(read_matrix(options.rhs, read_options(options)).extent(1));
+}
+
+std::string place_of_solution(SolveOptions const& options, bool is_written) {
+  if (is_written) return options.output;
+  if (!options.output.empty()) return "nowhere, since it is no solution";
+  if (!options.matrix.empty() && options.rhs.empty())
+    return "nowhere: the right-hand side is invented (yours: --rhs b.npy --output x.npy)";
+  return "nowhere (--output x.npy keeps it)";
 }
 
 void warn_of_invented_rhs(std::ostream& out, SolveOptions const& options) {

@@ -51,11 +51,17 @@ struct Problem {
 ///          matrix is allocated, if the run needs more bytes than --max-memory or than are available.
 Problem set_up(SolveOptions const& options, Progress& progress);
 
+/// What is wrong with right-hand sides of these extents for a matrix of order n, with the line that mends it.
+std::string misfit(std::string const& path, std::size_t rows, std::size_t cols, std::int64_t n);
+
 /// Rows of the matrix in the user's files, of which row k is order[k], in the program's order; empty: as they are.
 HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order);
 
 /// Columns of B: those of the file --rhs, 1 for measured values, else --nrhs.
 std::int64_t right_hand_sides(SolveOptions const& options);
+
+/// Where X is for the user to find, or how to keep it.
+std::string place_of_solution(SolveOptions const& options, bool is_written);
 
 /// Say what --output holds where the user gave a matrix, but no right-hand side.
 void warn_of_invented_rhs(std::ostream& out, SolveOptions const& options);

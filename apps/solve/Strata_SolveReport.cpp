@@ -7,7 +7,6 @@
 #include <core/blas/Strata_FlopCount.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -162,13 +161,6 @@ void add_condition(Report& report, SolveResult const& result) {
   report.only_json("condition/solves", condition.solves);
 }
 
-// To one digit, as it is printed.
-double rounded_up(double x) {
-  if (!(x > 0)) return x;
-  double const power = std::pow(10, std::floor(std::log10(x)));
-  return std::min(1.0, std::ceil(x / power * (1 - 1e-12)) * power);
-}
-
 void add_solution(Report& report, SolveResult const& result) {
   report.section("Solution");
   report.only_json("refine/asked", result.refine_asked);
@@ -185,11 +177,11 @@ void add_solution(Report& report, SolveResult const& result) {
   report.only_json("equilibrated_error", solve.refinement.equilibrated_error);
   add_forward_error(report, result);
   add_condition(report, result);
-  double const error = dense::forward_error(solve.refinement, result.factor.condition),
-               shown = rounded_up(error);
-  report.tell("expected_forward_error", "digits to expect", error,
-              text("%.0f  (error up to about %.0e: condition times backward error)",
-                   std::floor(dense::digits(shown) + 1e-9), shown));
+  auto const expected = expected_error(result);
+  report.tell(
+      "expected_forward_error", "digits to expect", expected.error,
+      words(expected.digits,
+            text("  (error up to about %.0e: condition times backward error)", expected.shown)));
   report.tell("slate_error", "SLATE error", solve.slate_error,
               text("%.2e  (limit %.2e)  ", solve.slate_error, dense::slate_threshold) +
                   (solve.slate_error <= dense::slate_threshold ? "PASSED" : "FAILED"));

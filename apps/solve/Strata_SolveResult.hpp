@@ -78,6 +78,14 @@ struct SolveResult : DenseResult {
 /// Memory   the problem's matrix stays; see `require_memory`.
 /// Throws   UsageError for numbers in the input that the library refuses; VendorError.
 SolveResult run(Problem const& problem, SolveOptions const& options, Progress& progress);
+/// The error of X by condition times backward error, relative, in the largest magnitude.
+struct ExpectedError {
+  double error = 0;
+  double shown = 0;  ///< rounded up to one digit
+  int digits = 0;    ///< decimal ones that are right
+};
+/// Precondition   result.solve.
+ExpectedError expected_error(SolveResult const& result);
 /// As schema/solve.schema.json describes it, HPL-MxP's line on the screen included.
 Report report(SolveResult const& result);
 

@@ -111,8 +111,7 @@ void read_rhs(SolveOptions const& options, Communicator const& comm, Progress& p
     progress.phase("reading " + options.rhs);
     auto const B = read_matrix(options.rhs, read_options(options, &progress));
     require(static_cast<std::int64_t>(B.extent(0)) == problem.summary.n && B.extent(1) == 1,
-            options.rhs, ": ", B.extent(0), " x ", B.extent(1),
-            " is not one right-hand side for the matrix of order ", problem.summary.n);
+            misfit(options.rhs, B.extent(0), B.extent(1), problem.summary.n));
     b.assign(B.data(), B.data() + B.extent(0));
     return b;
   });

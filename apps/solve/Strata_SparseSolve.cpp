@@ -5,6 +5,7 @@
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_RunFacts.hpp>
+#include <apps/solve/Strata_Answer.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
@@ -112,7 +113,7 @@ bool is_triangular(Communicator const& comm, SparseProblem const& problem) {
 
 // All that ranks do together; x is the whole solution on rank 0.
 SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseProblem problem,
-                  Progress& progress, std::vector<double>& x) {
+                  Progress& progress, std::vector<double>& x, Answer& found) {
   Exec const exec;
   bool const reports = comm.rank() == 0;
   SparseOutcome outcome;
@@ -158,6 +159,8 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   outcome.report = solver.solve(exec, b, solution);
   auto mine = on_host(exec, solution);
   if (problem.knows_solution) outcome.forward_error = forward_error(comm, mine, problem.x);
+  found = answer(comm, mine, problem.first_row[static_cast<std::size_t>(comm.rank())]);
+  found.block_size = outcome.asked.amg.block_size;
   if (!options.output.empty()) x = gathered(comm, std::move(mine));
   return outcome;
 }
@@ -176,15 +179,23 @@ Exit solve_sparse(SolveOptions const& options) {
     });
     double const read_seconds = watch.lap();
     std::vector<double> x;
-    auto outcome =
-        as_usage_of_ranks([&] { return run(options, comm, std::move(problem), progress, x); });
+    Answer found;
+    auto outcome = as_usage_of_ranks(
+        [&] { return run(options, comm, std::move(problem), progress, x, found); });
     outcome.read_seconds = read_seconds;
     outcome.total_seconds = total.lap();
     publish(comm, progress, options.json, [&] {
       if (!options.output.empty())
         write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1), progress.listener());
-      return report(outcome);
+      auto told = report(outcome);
+      if (options.brief) told.hide_table();
+      return told;
     });
+    if (reports && options.json != "-") {
+      if (!options.brief) std::cout << '\n';
+      print(std::cout, found, place_of_solution(options, !options.output.empty()),
+            verdict(outcome));
+    }
     if (reports) explain(std::cerr, options, outcome);
     return outcome.exit();
   });

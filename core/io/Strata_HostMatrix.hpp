@@ -29,6 +29,8 @@ struct ReadOptions {
   double max_gz_ratio = 200;
   /// Hears now and then what part of the file's bytes was read, 0 to 1. An exception ends the call.
   std::function<void(double)> on_progress = {};
+  /// Hears, in a sentence, what is odd about a file that is read all the same.
+  std::function<void(std::string const&)> on_remark = {};
 };
 
 /// Bytes of a rows x cols fp64 matrix.

@@ -15,16 +15,25 @@ namespace {
 // Formats that are common and not read, by their first bytes, and the way out of each.
 void refuse_others(std::string const& path, std::string_view first) {
   constexpr std::string_view petsc("\0\x12\x7b\x50", 4);
-  constexpr std::pair<std::string_view, char const*> others[] = {
+  auto const stem = std::filesystem::path(path).stem().string();
+  // The line that writes it as .mtx: `imports`, and what makes the matrix.
+  auto const line = [&](char const* imports, std::string const& matrix) {
+    return " this writes it as .mtx: python3 -c \"import scipy.io" + std::string(imports) +
+           "; scipy.io.mmwrite('" + stem + ".mtx', " + matrix + ")\"";
+  };
+  std::pair<std::string_view, std::string> const others[] = {
       {"PK\x03\x04",
-       "an archive (.npz, .zip); write the one array in it with numpy.save as .npy, or a sparse "
-       "matrix with scipy.io.mmwrite as .mtx"},
+       "an archive (.npz, .zip); write the one array in it with numpy.save as .npy. Is it SciPy's "
+       "sparse matrix, then" +
+           line(", scipy.sparse", "scipy.sparse.load_npz('" + path + "')")},
       {"BZh", "compressed by bzip2; bunzip2 it, or compress it by gzip"},
       {"\xfd"
        "7zX",
        "compressed by xz; unxz it, or compress it by gzip"},
-      {"MATL", "a file of MATLAB (.mat); scipy.io.loadmat reads it, scipy.io.mmwrite writes .mtx"},
-      {"\x89HDF", "a file of HDF5 (.mat, .h5); h5py reads it, scipy.io.mmwrite writes .mtx"},
+      {"MATL", "a file of MATLAB (.mat);" + line("", "scipy.io.loadmat('" + path + "')['A']") +
+                   ", if it is called A there"},
+      {"\x89HDF", "a file of HDF5 (.mat of version 7.3, .h5); in MATLAB save it by save('" + path +
+                      "', 'A', '-v7')"},
       {petsc,
        "a binary matrix of PETSc; MatView with the format ascii_matrixmarket writes it as .mtx"}};
   for (auto const& [begin, what] : others)

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <numeric>
 
 namespace strata {
 
@@ -69,11 +68,32 @@ std::int64_t take_size(LineReader const& lines, std::string_view& line, char con
   return size;
 }
 
+// Whether a line is `row column value`.
+bool is_triple(std::string_view line) {
+  std::int64_t index = 0;
+  double value = 0;
+  for (int k = 0; k < 2; ++k)
+    if (parse_number(take_word(line), index)) return false;
+  return !parse_number(take_word(line), value) && take_word(line).empty();
+}
+
+void require_banner(LineReader const& lines, std::string_view line) {
+  auto rest = line;
+  if (lower_case(take_word(rest)) == "%%matrixmarket") return;
+  lines.fail(
+      "not a Matrix Market file: the first line does not begin with %%MatrixMarket",
+      is_triple(line)
+          ? "; if its lines are `row column value`, counted from 1, put these two before them: "
+            "`%%MatrixMarket matrix coordinate real general` (`symmetric` if one triangle is "
+            "listed), and the numbers of rows, columns and entries"
+          : "");
+}
+
 MatrixMarketHeader read_banner(LineReader& lines) {
   std::string_view line;
   if (!lines.next(line)) lines.fail_at_end("expected a Matrix Market file, found nothing");
-  if (lower_case(take_word(line)) != "%%matrixmarket")
-    lines.fail("not a Matrix Market file: the first line does not begin with %%MatrixMarket");
+  require_banner(lines, line);
+  take_word(line);
   auto const object = lower_case(take_word(line)), format = lower_case(take_word(line)),
              field = lower_case(take_word(line)), symmetry = lower_case(take_word(line));
   MatrixMarketHeader header;
@@ -84,14 +104,18 @@ MatrixMarketHeader read_banner(LineReader& lines) {
   if (field != "real" && field != "integer" && (field != "pattern" || format == "array"))
     lines.fail("field ", excerpt(field), " is not supported, only 'real' and 'integer'",
                format == "array" ? "" : " and 'pattern'");
-  if (symmetry != "general" && symmetry != "symmetric")
-    lines.fail("symmetry ", excerpt(symmetry), " is not supported, only 'general' and 'symmetric'");
+  bool const is_array = format == "array";
+  if (symmetry != "general" && symmetry != "symmetric" &&
+      (symmetry != "skew-symmetric" || is_array || field == "pattern"))
+    lines.fail("symmetry ", excerpt(symmetry), " is not supported, only 'general' and 'symmetric'",
+               is_array ? "" : " and, of numbers, 'skew-symmetric'");
   refuse_rest(lines, line);
   header.format = format == "array" ? MatrixMarketFormat::Array : MatrixMarketFormat::Coordinate;
   header.field = field == "real"      ? MatrixMarketField::Real
                  : field == "integer" ? MatrixMarketField::Integer
                                       : MatrixMarketField::Pattern;
   header.symmetric = symmetry == "symmetric";
+  header.skew = symmetry == "skew-symmetric";
   return header;
 }
 
@@ -107,11 +131,10 @@ MatrixMarketHeader read_header(LineReader& lines) {
   header.entries = array ? positions : take_size(lines, line, "number of entries");
   refuse_rest(lines, line);
 
-  if (header.symmetric && header.rows != header.cols)
+  if ((header.symmetric || header.skew) && header.rows != header.cols)
     lines.fail("a symmetric matrix is square, this one is ", header.rows, " x ", header.cols);
-  if (header.entries > positions)
-    lines.fail(header.entries, " entries in a ", header.rows, " x ", header.cols, " matrix with ",
-               positions, " positions");
+  if (positions == 0 && header.entries > 0)
+    lines.fail(header.entries, " entries in a ", header.rows, " x ", header.cols, " matrix");
   // "1\n", "1 1\n" and "1 1 1\n"; the last line may lack its end
   std::uint64_t const least_bytes = array                                        ? 2
                                     : header.field == MatrixMarketField::Pattern ? 4
@@ -190,51 +213,60 @@ std::int64_t take_index(LineReader const& lines, std::string_view& line, char co
   return index - 1;
 }
 
+// Which side of the diagonal the entries of a symmetric list are on.
+class Triangle {
+ public:
+  void take(LineReader const& lines, std::int64_t i, std::int64_t j) {
+    if (i == j) return;
+    bool const is_above = i < j;
+    if (!is_known_) is_known_ = true, is_above_ = is_above;
+    if (is_above == is_above_) return;
+    lines.fail("entry (", i + 1, ", ", j + 1, ") is ", is_above ? "above" : "below",
+               " the diagonal of a symmetric matrix, others are on its other side: list one "
+               "triangle, or both as 'general'");
+  }
+
+ private:
+  bool is_known_ = false, is_above_ = false;
+};
+
 template <class Field>
 CoordinateMatrix read_coordinates(LineReader& lines, MatrixMarketHeader const& header,
                                   ReadOptions const& options) {
-  require_memory(lines, header.entries, sizeof(double) + 2 * sizeof(std::int64_t), options);
+  std::int64_t const most = header.skew ? 2 * header.entries : header.entries;
+  require_memory(lines, most, sizeof(double) + 2 * sizeof(std::int64_t), options);
   CoordinateMatrix A{header.rows, header.cols, header.symmetric, {}, {}, {}};
-  auto const count = reserve_count(lines, header.entries);
+  auto const count = reserve_count(lines, most);
   A.row.reserve(count);
   A.col.reserve(count);
   A.value.reserve(count);
+  auto const add = [&A](std::int64_t i, std::int64_t j, double value) {
+    A.row.push_back(i), A.col.push_back(j), A.value.push_back(value);
+  };
+  Triangle triangle;
   read_entries(lines, header.entries, [&](std::string_view& line) {
     auto const i = take_index(lines, line, "row index", A.rows);
     auto const j = take_index(lines, line, "column index", A.cols);
-    if (A.symmetric && i < j)
-      lines.fail("entry (", i + 1, ", ", j + 1, ") is above the diagonal of a symmetric matrix");
-    A.row.push_back(i);
-    A.col.push_back(j);
-    A.value.push_back(take_value<Field>(lines, line));
+    if (header.symmetric || header.skew) triangle.take(lines, i, j);
+    if (header.skew && i == j)
+      lines.fail("entry (", i + 1, ", ", j + 1, ") is on the diagonal of a skew-symmetric matrix");
+    double const value = take_value<Field>(lines, line);
+    if (header.symmetric)
+      add(std::max(i, j), std::min(i, j), value);
+    else
+      add(i, j, value);
+    if (header.skew) add(j, i, -value);
   });
-  if (auto const pair = find_duplicate(A))
-    throw IoError(message(lines.source().name(), ": entries ", pair->first + 1, " and ",
-                          pair->second + 1, " are both at (", A.row[pair->first] + 1, ", ",
-                          A.col[pair->first] + 1, ")"));
+  if (auto const place = add_duplicates(A))
+    throw IoError(message(lines.source().name(), ": the sum of the entries at (", place->first + 1,
+                          ", ", place->second + 1, ") is not finite"));
+  if (A.added > 0 && options.on_remark)
+    options.on_remark(message(lines.source().name(), ": ", A.added, " of ", header.entries,
+                              " entries are at positions listed before; their values were added"));
   return A;
 }
 
 }  // namespace
-
-std::optional<std::pair<std::size_t, std::size_t>> find_duplicate(CoordinateMatrix const& A) {
-  auto const count = A.value.size();
-  bool by_columns = true, by_rows = true;
-  for (std::size_t k = 1; k < count && (by_columns || by_rows); ++k) {
-    by_columns &= std::pair(A.col[k - 1], A.row[k - 1]) < std::pair(A.col[k], A.row[k]);
-    by_rows &= std::pair(A.row[k - 1], A.col[k - 1]) < std::pair(A.row[k], A.col[k]);
-  }
-  if (by_columns || by_rows) return {};
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), std::size_t(0));
-  auto const position = [&A](std::size_t k) { return std::tuple(A.col[k], A.row[k]); };
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::tuple_cat(position(a), std::tuple(a)) < std::tuple_cat(position(b), std::tuple(b));
-  });
-  for (std::size_t k = 1; k < count; ++k)
-    if (position(order[k - 1]) == position(order[k])) return std::pair(order[k - 1], order[k]);
-  return {};
-}
 
 void read_array_entries(ByteSource& source,
                         std::function<void(MatrixMarketHeader const&)> const& begin,

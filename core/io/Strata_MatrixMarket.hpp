@@ -30,10 +30,11 @@ struct MatrixMarketHeader {
   /// All numbers, or some with their positions.
   MatrixMarketFormat format = MatrixMarketFormat::Array;
   MatrixMarketField field = MatrixMarketField::Real;  ///< what the numbers are
-  bool symmetric = false;                             ///< only the lower triangle is listed
-  std::int64_t rows = 0, cols = 0;                    ///< rows and columns of the whole matrix
+  bool symmetric = false;                             ///< only one triangle is listed
+  bool skew = false;  ///< only one triangle is listed, and the other one is its negative
+  std::int64_t rows = 0, cols = 0;  ///< of the whole matrix
   std::int64_t entries =
-      0;  ///< entries listed in the file: of the lower triangle only if symmetric
+      0;  ///< entries listed in the file: of one triangle only if symmetric or skew
 };
 
 /// A sparse matrix as the list of its entries, in the file's order; no position occurs twice.
@@ -41,7 +42,9 @@ struct CoordinateMatrix {
   std::int64_t rows = 0, cols = 0;     ///< rows and columns of the whole matrix
   bool symmetric = false;              ///< only entries with row >= col are listed
   std::vector<std::int64_t> row, col;  ///< 0-based
-  std::vector<double> value;           ///< value of each entry
+  std::vector<double> value;           ///< of each entry
+  std::int64_t added =
+      0;  ///< entries of the file at positions listed before, added to the first ones
 };
 
 /// A dense matrix by columns; if symmetric its lower triangle only, packed by columns.
@@ -64,18 +67,19 @@ MatrixMarketHeader read_matrix_market_header(std::string const& path,
 
 /// Read a Matrix Market file, plain or gzip, strictly.
 ///
-/// Result   object `matrix`; `array` or `coordinate`; `real`, `integer` or, for coordinates,
-///          `pattern` (each value is 1); `general` or `symmetric`. Comments, blank lines, CR LF and
-///          a missing last line end are accepted.
+/// Result   object `matrix`; `array` or `coordinate`; `real`, `integer` or, for coordinates, `pattern` (each
+///          value is 1); `general`, `symmetric` or, for coordinates, `skew-symmetric` (both triangles are
+///          returned). Comments, blank lines, CR LF, a missing last line end, and the upper triangle of a
+///          symmetric or skew list are accepted. Entries at one position are added, see
+///          `added`; `options.on_remark` hears of it.
 /// Memory   grows with the entries that arrived, never by the header: at most 12 bytes per
-///          (inflated) byte.
-/// Throws   IoError "path:line: ..." for `complex`, `skew-symmetric`
-///          and `hermitian`; a header that promises more than the file can hold; a number that is
-///          no number, not finite or outside the range of fp64 (1e400, 1e-400) or no exact fp64
-///          (integers); an index outside the matrix; an entry above the diagonal of a symmetric
-///          matrix; a position listed twice; too few entries or anything after the last; a line of
-///          more than 64 KiB; a damaged, truncated or overinflating gzip stream. MemoryError if the
-///          entries would need more than `options.max_bytes`.
+/// (inflated) byte. Throws   IoError "path:line: ..." for `complex` and `hermitian`; a header that
+///          promises more than the file can hold; a number that is no number, not finite or outside
+///          the range of fp64 (1e400, 1e-400) or no exact fp64 (integers); an index outside the
+///          matrix; entries on both sides of the diagonal of a symmetric matrix, or on that of a skew one; too
+///          few entries or anything after the last; a line of more than 64 KiB; a damaged,
+///          truncated or overinflating gzip stream. MemoryError if the entries would need more than
+///          `options.max_bytes`.
 /// Source   R. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935,
 ///          1996; deviation: comments are also accepted between entries.
 MatrixMarketMatrix read_matrix_market(std::string const& path, ReadOptions const& options = {});

@@ -21,7 +21,7 @@ breathe_default_project = "strata"
 breathe_domain_by_extension = {"h": "c"}
 default_role = "code"
 autodoc_member_order = "bysource"
-autodoc_mock_imports = [name for name in ("torch",) if importlib.util.find_spec(name) is None]  # large, and read for its names alone
+autodoc_mock_imports = [name for name in ("torch", "linear_operator") if importlib.util.find_spec(name) is None]  # large, and read for its names alone
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 

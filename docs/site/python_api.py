@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The reference of Python, from the docstrings of the package that was built."""
 
-MODULES = ("strata", "strata.sparse", "strata.ooc", "strata.geostat", "strata.sklearn", "strata.torch")
+MODULES = ("strata", "strata.sparse", "strata.ooc", "strata.geostat", "strata.sklearn", "strata.torch", "strata.gpytorch")
 
 SKLEARNS = ("set_fit_request", "set_predict_request", "set_score_request")  # scikit-learn's own, which it adds
 

@@ -45,6 +45,19 @@ nb::class_<Report> bind_report(nb::module_& m, char const* name, char const* doc
            "The members and their values.");
 }
 
+/// The method plot(axes=None) of a report's class: `function` of strata._plot draws it.
+template <class Class>
+void bind_plot(Class&& report, char const* function) {
+  report.def(
+      "plot",
+      [function](nb::object const& self, nb::object const& axes) {
+        return nb::object(nb::module_::import_("strata._plot").attr(function)(self, axes));
+      },
+      nb::arg("axes") = nb::none(),
+      nb::sig("def plot(self, axes: typing.Any = None) -> typing.Any"),
+      "Draw it with matplotlib, on `axes` or a new figure. Returns the axes.");
+}
+
 /// The name of an enum's value, as Python writes it.
 template <class Enum>
 std::string name(Enum value) {

@@ -12,6 +12,7 @@ import atexit
 import os
 
 from . import _core, geostat, ooc, sparse
+from ._calls import cho_factor, cho_solve, logdet, solve
 from ._core import (
     CholeskyAttempt,
     Condition,
@@ -22,7 +23,7 @@ from ._core import (
     configuration,
 )
 from ._errors import AccuracyWarning, Error, IoError, NotConverged, NotPositiveDefinite, NotReady, ShapeError, VendorError
-from .dense import Factor, cho_factor, cho_solve, cholesky, digits, forward_error, is_positive_definite, solve
+from .dense import Factor, cholesky, digits, forward_error, is_positive_definite
 
 __version__ = _core.version
 
@@ -55,6 +56,7 @@ __all__ = [
     "forward_error",
     "geostat",
     "is_positive_definite",
+    "logdet",
     "ooc",
     "solve",
     "sparse",

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, Union
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,20 @@ from . import _core
 from ._errors import ShapeError
 
 Array = NDArray[np.float64]
+
+
+class Dlpack(Protocol):
+    """An array of NumPy, PyTorch, CuPy, JAX: of any package that speaks DLPack."""
+
+    @property
+    def __dlpack__(self) -> Callable[..., Any]: ...
+
+    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
+
+AnyMatrix = Union[Dlpack, Sequence[Sequence[float]]]
+# What comes in and goes out alike; of a list the result is NumPy's.
+AnyArray = TypeVar("AnyArray", bound=Dlpack)
 
 _HOST = (1, 3, 11)  # DLPack's kDLCPU, and host memory that CUDA or ROCm has pinned
 _COPY = "copy it to host memory"

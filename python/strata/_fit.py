@@ -8,10 +8,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
-from . import _core
+from . import _arrays, _core
 from ._core import FitReport, FitStep, Likelihood, Matern, ProfileInterval, StandardErrors
 from ._errors import ShapeError
 from ._kriging import PARAMETERS, Factor, Mean, Metric, Parameter, Parameters, Prediction, Storage, as_places, as_values, choose, require_matern
+from ._plot import kriging_map
 
 
 class Fit:
@@ -27,12 +28,14 @@ class Fit:
         Why the search ended, evaluations, seconds.
     factor : Factor or None
         Of the covariance matrix there; None if the matrix was nowhere positive definite.
+    locations, values : ndarray of float64
+        That it was fitted to.
     """
 
-    def __init__(self, report: FitReport, factor: Factor | None, values: Any, mean: Mean, options: _core.FitOptions) -> None:
+    def __init__(self, report: FitReport, factor: Factor | None, observed: tuple[_arrays.Array, _arrays.Array], mean: Mean, options: _core.FitOptions) -> None:
         self.report = report
         self.factor = factor
-        self._values = values
+        self.locations, self.values = observed
         self._mean: Mean = mean
         self._options = options
 
@@ -69,7 +72,7 @@ class Fit:
         ----------
         As `Factor.predict`.
         """
-        return self._there().predict(self._values, new_locations, self._mean)
+        return self._there().predict(self.values, new_locations, self._mean)
 
     def standard_errors(self) -> StandardErrors:
         """Of the parameters that were fitted, those at a bound left out: see `Factor.standard_errors`.
@@ -127,7 +130,32 @@ class Fit:
         """
         choose([parameter])
         index = PARAMETERS.index(parameter)
-        return self._there()._core.profile_interval(self._values, self._options, index, level, tolerance, on_step)
+        return self._there()._core.profile_interval(self.values, self._options, index, level, tolerance, on_step)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw a map of what the fit predicts over the extent of its places, with the observations as dots.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes, optional
+            By default of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            As `predict`.
+
+        References
+        ----------
+        As `Factor.predict`.
+        """
+        return kriging_map(self, axes)
 
     def _there(self) -> Factor:
         if self.factor is None:
@@ -209,6 +237,7 @@ def fit(
         raise ShapeError(f"values are {len(observed)}, locations {len(places)}")
     options = _core.default_fit_options(places, metric, observed, mean)
     options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
+    how = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
     for name, given in (("start", start), ("lower", lower), ("upper", upper)):
         if given is not None:
             require_matern(name, given)
@@ -233,4 +262,4 @@ def fit(
         if bound and given is None and not (name == "nugget" and at == 0):
             text = f"{name} is at its {side} bound, {at:.4g}, which is the default for these data: {side} sets others"
             warnings.warn(text, UserWarning, stacklevel=2)
-    return Fit(report, None if factor is None else Factor._of(factor, metric), observed, mean, options)
+    return Fit(report, None if factor is None else Factor._of(factor, metric, places, how), (places.copy(), observed), mean, options)

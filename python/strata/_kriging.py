@@ -107,12 +107,19 @@ class Factor:
         places = as_places("locations", locations)
         self._core = _core.covariance_factor(covariance, places, metric, accuracy, tile_size, devices, budget_bytes, storage)
         self._metric = metric
+        self._options = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
+        self._places = places.copy()
 
     @classmethod
-    def _of(cls, core: _core.CovarianceFactor, metric: Metric) -> Factor:
+    def _of(cls, core: _core.CovarianceFactor, metric: Metric, places: _arrays.Array, options: dict[str, Any]) -> Factor:
         made = cls.__new__(cls)
-        made._core, made._metric = core, metric
+        made._core, made._metric, made._places, made._options = core, metric, places, options
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Places, covariance and options: a copy, and what is loaded from a pickle, factors again."""
+        c = self.covariance
+        return _factored, (self._places, (c.sigma2, c.range, c.nu, c.nugget), {"metric": self._metric, **self._options})
 
     @property
     def covariance(self) -> Matern:
@@ -294,6 +301,10 @@ class Factor:
         """
         found = self._core.predict(as_values(values), as_places("new_locations", new_locations), self._metric, chosen_mean(mean))
         return Prediction(found, new_locations)
+
+
+def _factored(places: _arrays.Array, theta: tuple[float, float, float, float], options: dict[str, Any]) -> Factor:
+    return Factor(places, Matern(*theta), **options)
 
 
 def chosen_mean(mean: Mean | None) -> Mean:

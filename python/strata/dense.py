@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 import numpy as np
 
-from . import _arrays, _core
+from . import _arrays, _core, _symmetric
+from ._arrays import AnyArray, AnyMatrix
 from ._errors import NotConverged, ShapeError
 from ._errors import warn as _warn
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
 Refinement = Literal["auto", "none", "classical", "cg", "gmres"]
+Layers = Union[str, Sequence[str]]
+Jitter = Optional[Literal["auto"]]
 
 
 class Factor:
@@ -24,13 +27,24 @@ class Factor:
 
     `cholesky` makes it. It keeps A, which must not change as long as the factor is used: residuals need it.
     Several threads may use one factor; it works for one at a time, and `last_solve` is of the last of them.
+
+    Examples
+    --------
+    >>> import numpy, strata
+    >>> A = numpy.array([[4.0, 2.0], [2.0, 3.0]])
+    >>> factor = strata.cholesky(A)
+    >>> factor.solve(numpy.array([8.0, 8.0]))
+    array([1., 2.])
+    >>> round(factor.logdet().value, 6)
+    2.079442
     """
 
-    def __init__(self, core: _core.Factor, A: Any, lower: bool, may_jitter: bool) -> None:
+    def __init__(self, core: _core.Factor, A: _arrays.Operand, lower: bool, options: dict[str, Any]) -> None:
         self._core = core
         self._A = A
         self._lower = lower
-        self._may_jitter = may_jitter
+        self._options = options
+        self._may_jitter = options["jitter"] == "auto"
         self._last_solve: _core.SolveReport | None = None
 
     def _stream(self) -> int:
@@ -60,7 +74,12 @@ class Factor:
         report = self.report
         return f"<strata.Factor of order {report.n}: {report.layers}, {report.rung}>"
 
-    def update(self, A: Any) -> None:
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A and the options: a copy, and what is loaded from a pickle, factors A again."""
+        A = self._A.array if isinstance(self._A, _arrays.OnDevice) else self._A
+        return _factored, (A, self._lower, self._options)
+
+    def update(self, A: AnyMatrix) -> None:
         """Factor another matrix of this order, in the memory that there is.
 
         Parameters
@@ -81,14 +100,14 @@ class Factor:
 
     def solve(
         self,
-        b: Any,
+        b: AnyArray,
         out: Any = None,
         *,
         refine: Refinement = "auto",
         tolerance: float = 0.0,
         max_iterations: int = 0,
         restart: int = 30,
-    ) -> Any:
+    ) -> AnyArray:
         """Solve A x = b, refined in fp64 with the factor as preconditioner.
 
         Parameters
@@ -145,7 +164,7 @@ class Factor:
             _warn(f"{int(digits(error))} digits of x are to be expected: A is ill-conditioned (error up to about {error:.0e})")
         if not report.converged and refine != "none":
             raise NotConverged(_failure(report), result, report)
-        return result
+        return result  # type: ignore[no-any-return]
 
     def logdet(self, *, probes: int = 16, steps: int = 30, seed: int = 1) -> _core.LogDeterminant:
         """Log-determinant of A, and how far off it may be.
@@ -219,15 +238,16 @@ class Factor:
 
 
 def cholesky(
-    A: Any,
-    layers: str | Sequence[str] = "auto",
+    A: AnyMatrix,
+    layers: Layers = "auto",
     *,
     lower: bool = True,
     leaf_size: int = 0,
     shift: float = 0.0,
     equilibrate: bool = True,
     ladder: bool = True,
-    jitter: Literal["auto"] | None = None,
+    jitter: Jitter = None,
+    check_symmetric: bool = False,
 ) -> Factor:
     """Factor a symmetric positive definite matrix in layers of precision.
 
@@ -254,10 +274,13 @@ def cholesky(
         "auto": where A is not positive definite, factor a copy whose diagonal is larger by the smallest power of ten, as a part of
         the mean diagonal, with which it is (1e-2 at most). That copy is then what is solved with; an `AccuracyWarning` tells, and
         `report.jitter`.
+    check_symmetric : bool
+        Compare the other triangle, too, which is not read otherwise: n^2 numbers.
 
     Returns
     -------
     Factor
+        It can be pickled and copied: that keeps A, and factors it again.
 
     Raises
     ------
@@ -266,7 +289,8 @@ def cholesky(
     TypeError
         If A is not of float64, or on a GPU that this build has no backend for.
     ValueError
-        If an option is out of range, or naming the first number of the triangle that is not finite.
+        If an option is out of range, or naming the first number of the triangle that is not finite; with `check_symmetric` naming the
+        first entry that differs from its mirror image by more than rounding.
     NotPositiveDefinite
         With the order of the leading minor that is not positive: of A, found in fp64, if there is a ladder.
     MemoryError
@@ -276,18 +300,10 @@ def cholesky(
     ----------
     V. Carrica, R. Alomairy, E. Ringoot, A. Edelman, Hierarchical Precision and Recursion for Accelerating Symmetric Linear
     Solves on MXUs. Ladder and scaling: Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), doi:10.1137/19M1298263.
-
-    Examples
-    --------
-    >>> import numpy, strata
-    >>> A = numpy.array([[4.0, 2.0], [2.0, 3.0]])
-    >>> factor = strata.cholesky(A)
-    >>> factor.solve(numpy.array([8.0, 8.0]))
-    array([1., 2.])
-    >>> round(factor.logdet().value, 6)
-    2.079442
     """
     matrix = _arrays.as_operand("A", A, (2,))
+    if check_symmetric:
+        _symmetric.require_symmetric(matrix)
     queue, taken = _enqueued(matrix)
     text = _arrays.joined("layers", layers)
     lower = bool(lower)  # SciPy takes 0, 1 and NumPy's, too
@@ -296,7 +312,8 @@ def cholesky(
     found = _core.cholesky(queue, taken, lower, text, leaf_size, shift, equilibrate, ladder, jitter == "auto")
     if jitter == "auto":
         _tell_jitter(found.jitter)
-    return Factor(found, matrix, lower, jitter == "auto")
+    options = {"layers": text, "leaf_size": leaf_size, "shift": shift, "equilibrate": equilibrate, "ladder": ladder, "jitter": jitter}
+    return Factor(found, matrix, lower, options)
 
 
 def forward_error(solve: _core.SolveReport, condition: _core.Condition) -> float:
@@ -397,109 +414,8 @@ def is_positive_definite(A: Any, *, lower: bool = True) -> _core.Definiteness:
     return _core.is_positive_definite(queue, taken, bool(lower))
 
 
-def solve(
-    A: Any,
-    b: Any,
-    layers: str | Sequence[str] = "auto",
-    *,
-    lower: bool = False,
-    assume_a: Literal["pos", "positive definite"] = "pos",
-    tolerance: float = 0.0,
-    jitter: Literal["auto"] | None = None,
-) -> Any:
-    """Solve A x = b for a symmetric positive definite A, as scipy.linalg.solve does with assume_a="pos".
-
-    Parameters
-    ----------
-    A : array of float64, (n, n)
-        Of which one triangle is read.
-    b : array of float64, (n,) or (n, m)
-    layers : str or sequence of str
-        As for `cholesky`.
-    lower : bool
-        Which triangle.
-    assume_a : {"pos", "positive definite"}
-        Strata has no other solver for dense matrices.
-    tolerance : float
-        As for `Factor.solve`.
-    jitter : "auto" or None
-        As for `cholesky`.
-
-    Returns
-    -------
-    array, shape of `b`
-        x, to a normwise backward error of sqrt(n) 2^-52 by default.
-
-    Raises
-    ------
-    ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite, NotConverged
-        As `cholesky` and `Factor.solve`.
-
-    References
-    ----------
-    As `cholesky` and `Factor.solve`.
-    """
-    if assume_a not in ("pos", "positive definite"):
-        raise ValueError(f"assume_a is {assume_a!r}, must be 'pos': A has to be symmetric positive definite")
-    return cholesky(A, layers, lower=lower, jitter=jitter).solve(b, tolerance=tolerance)
-
-
-def cho_factor(a: Any, lower: bool = False, layers: str | Sequence[str] = "auto") -> tuple[Factor, bool]:
-    """As scipy.linalg.cho_factor: what `cho_solve` takes.
-
-    Parameters
-    ----------
-    a : array of float64, (n, n)
-        As for `cholesky`; it must not change as long as the factor is used.
-    lower : bool
-        Which triangle of `a` is read.
-    layers : str or sequence of str
-        As for `cholesky`.
-
-    Returns
-    -------
-    (Factor, bool)
-        The factor, where SciPy has an array, and `lower`.
-
-    Raises
-    ------
-    NotPositiveDefinite
-        A numpy.linalg.LinAlgError; and what `cholesky` raises.
-
-    References
-    ----------
-    As `cholesky`.
-    """
-    return cholesky(a, layers, lower=lower), lower
-
-
-def cho_solve(c_and_lower: tuple[Factor, bool], b: Any) -> Any:
-    """As scipy.linalg.cho_solve, with what `cho_factor` has made; refined to fp64.
-
-    Parameters
-    ----------
-    c_and_lower : (Factor, bool)
-    b : array of float64, (n,) or (n, m)
-
-    Returns
-    -------
-    array, shape of `b`
-
-    Raises
-    ------
-    ShapeError, TypeError, ValueError, NotConverged
-        As `Factor.solve`; TypeError for what `scipy.linalg.cho_factor` has made, too.
-
-    References
-    ----------
-    As `Factor.solve`.
-    """
-    if isinstance(c_and_lower, Factor):
-        raise TypeError("cho_solve takes the pair (c, lower) that strata.cho_factor has made, not a Factor alone, which has a method solve")
-    factor, _ = c_and_lower
-    if not isinstance(factor, Factor):
-        raise TypeError(f"cho_solve takes what strata.cho_factor has made, not a {type(factor).__name__}")
-    return factor.solve(b)
+def _factored(A: Any, lower: bool, options: dict[str, Any]) -> Factor:
+    return cholesky(A, lower=lower, **options)
 
 
 def _enqueued(matrix: _arrays.Operand) -> tuple[_core.Queue | None, Any]:

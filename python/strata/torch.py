@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""For PyTorch: log-likelihoods, log-determinants and solves that autograd can differentiate once. `import strata.torch`."""
+"""For PyTorch: log-likelihoods, log-determinants and solves for autograd. `import strata.torch`.
+
+`logdet` and `solve` have derivatives of any order, and `torch.func.grad` and `vmap` take them; each further order costs solves with the same
+factor. `loglikelihood` has first derivatives alone.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import Any
 import torch
 
 from ._core import Matern
-from ._kriging import Factor, Mean, Metric, Storage, chosen_mean, chosen_mean
+from ._kriging import Factor, Mean, Metric, Storage, chosen_mean
 from .dense import cholesky
 
 __all__ = ["logdet", "loglikelihood", "solve"]
@@ -31,37 +35,75 @@ class _LogLikelihood(torch.autograd.Function):  # type: ignore[misc]
         return by * theta.new_tensor(ctx.factor.gradient(values.detach().cpu(), ctx.mean).by), None, None, None, None
 
 
+class _Made:
+    """The factor of a matrix, made at its first use; of a batch, one for each of its matrices."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+        self._factor: Any = None
+        self._items: list[_Made] = []
+
+    def factor(self, A: Any) -> Any:
+        if self._factor is None:
+            self._factor = cholesky(A.detach(), **self.options)
+        return self._factor
+
+    def item(self, number: int) -> _Made:
+        while len(self._items) <= number:
+            self._items.append(_Made(self.options))
+        return self._items[number]
+
+
 class _LogDet(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, A: Any, options: dict[str, Any]) -> Any:
-        ctx.factor = cholesky(A.detach(), **options)
+    def forward(A: Any, made: _Made) -> Any:
+        return A.new_tensor(made.factor(A).logdet().value)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        A, ctx.made = inputs
         ctx.save_for_backward(A)
-        return A.new_tensor(ctx.factor.logdet().value)
 
     @staticmethod
     def backward(ctx: Any, by: Any) -> Any:
-        _refuse_second_derivatives()
         (A,) = ctx.saved_tensors  # raises if it was changed since
-        return by * _symmetric(ctx.factor.solve(torch.eye(len(A), dtype=A.dtype, device=A.device))), None
+        identity = torch.eye(len(A), dtype=A.dtype, device=A.device)
+        return by * _symmetric(_Solve.apply(A, identity, ctx.made)), None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, A: Any, made: _Made) -> Any:
+        each = A.movedim(in_dims[0], 0)
+        return torch.stack([_LogDet.apply(one, made.item(number)) for number, one in enumerate(each)]), 0
 
 
 class _Solve(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, A: Any, b: Any, options: dict[str, Any]) -> Any:
-        ctx.factor = cholesky(A.detach(), **options)
-        x = ctx.factor.solve(b.detach())
-        ctx.save_for_backward(A, x)
-        return x
+    def forward(A: Any, b: Any, made: _Made) -> Any:
+        return made.factor(A).solve(b.detach().contiguous())
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        A, _, ctx.made = inputs
+        ctx.save_for_backward(A, output)
 
     @staticmethod
     def backward(ctx: Any, by: Any) -> Any:
-        _refuse_second_derivatives()
-        _, x = ctx.saved_tensors
-        by_b = ctx.factor.solve(by.contiguous())
+        A, x = ctx.saved_tensors
+        by_b = _Solve.apply(A, by, ctx.made)
         if not ctx.needs_input_grad[0]:
             return None, by_b, None
         columns = len(x), -1
         return -_symmetric(by_b.reshape(columns) @ x.reshape(columns).T), by_b, None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, A: Any, b: Any, made: _Made) -> Any:
+        if in_dims[0] is None:  # one matrix: all right-hand sides at once
+            columns = b.movedim(in_dims[1], -1)
+            x = _Solve.apply(A, columns.reshape(len(A), -1), made)
+            return x.reshape(columns.shape), columns.ndim - 1
+        sides = [b] * info.batch_size if in_dims[1] is None else b.movedim(in_dims[1], 0)
+        each = enumerate(zip(A.movedim(in_dims[0], 0), sides))
+        return torch.stack([_Solve.apply(one, side, made.item(number)) for number, (one, side) in each]), 0
 
 
 def loglikelihood(
@@ -142,7 +184,7 @@ def logdet(A: Any, layers: str | Sequence[str] = "fp64", *, lower: bool = True) 
     mode algorithmic differentiation, 2008, doi:10.1007/978-3-540-68942-3_4.
     """
     _require_tensors(A=A)
-    return _LogDet.apply(A, {"layers": layers, "lower": lower})
+    return _LogDet.apply(A, _Made({"layers": layers, "lower": lower}))
 
 
 def solve(A: Any, b: Any, layers: str | Sequence[str] = "auto", *, lower: bool = True) -> Any:
@@ -171,7 +213,7 @@ def solve(A: Any, b: Any, layers: str | Sequence[str] = "auto", *, lower: bool =
     mode algorithmic differentiation, 2008, doi:10.1007/978-3-540-68942-3_4.
     """
     _require_tensors(A=A, b=b)
-    return _Solve.apply(A, b, {"layers": layers, "lower": lower})
+    return _Solve.apply(A, b, _Made({"layers": layers, "lower": lower}))
 
 
 def _symmetric(G: Any) -> Any:
@@ -187,4 +229,4 @@ def _require_tensors(**given: Any) -> None:
 # Without this word they would be taken for 0.
 def _refuse_second_derivatives() -> None:
     if torch.is_grad_enabled():
-        raise RuntimeError("strata.torch has first derivatives alone: not with create_graph=True")
+        raise RuntimeError("strata.torch.loglikelihood has first derivatives alone: not with create_graph=True")

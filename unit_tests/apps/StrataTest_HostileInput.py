@@ -22,7 +22,7 @@ LYING_MATRICES = {
     "index_0": (symmetric("3 3 2", "1 1 1.0", "0 1 1.0"), ":4:"),
     "index_n_plus_1": (symmetric("3 3 2", "1 1 1.0", "4 1 1.0"), ":4:"),
     "symmetric_but_not_square": (symmetric("3 4 1", "1 1 1.0"), "3 x 4"),
-    "upper_entry_in_symmetric": (symmetric("3 3 2", "1 1 1.0", "1 3 1.0"), ":4:"),
+    "both_triangles_in_symmetric": (symmetric("3 3 2", "2 1 1.0", "1 3 1.0"), ":4:"),
     "nan": (symmetric("2 2 2", "1 1 1.0", "2 2 nan"), ":4:"),
     "overflow": (symmetric("2 2 2", "1 1 1.0", "2 2 1e400"), ":4:"),
     "truncated": (tridiagonal(9)[:-3], "17"),

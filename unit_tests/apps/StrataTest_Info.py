@@ -13,7 +13,7 @@ class Info(ProgramTest):
     def test_prints_a_table(self):
         run = strata("info")
         self.assertEqual((run.code, run.err), (0, ""))
-        for row in ("Strata", "compiler", "Kokkos", "Kokkos Kernels", "BLAS threads", "enabled", "default", "host", "memory", "matrix units"):
+        for row in ("Strata", "compiler", "Kokkos", "Kokkos Kernels", "MPI", "NLopt", "BLAS threads", "enabled", "default", "host", "memory", "matrix units"):
             self.assertRegex(run.out, rf"(?m)^  +{row}  ")
 
     def test_prints_json(self):
@@ -24,6 +24,17 @@ class Info(ProgramTest):
         self.assertEqual(info["host"]["memory_bytes"], os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         self.assertLessEqual(info["host"]["cores"], os.cpu_count())
         self.assertIn(info["default_backend"], info["backends"])
+
+    def test_names_what_is_not_built(self):
+        info = json.loads(strata("info", "--json").out)
+        shown = strata("info").out
+        without = {"MPI": "mpi", "NLopt": "nlopt"}
+        for name, key in without.items():
+            self.assertEqual(any(part.startswith(name) for part in info["not_built"]), info[key] == "none")
+        self.assertEqual(any(part.startswith("CUDA and HIP") for part in info["not_built"]), not {"Cuda", "HIP"} & set(info["backends"]))
+        self.assertTrue(any(part.startswith("the adapter to Trilinos") for part in info["not_built"]))
+        for part in info["not_built"]:
+            self.assertIn(f"  not built                {part}\n", shown)
 
     def test_threads_of_the_blas_and_who_says_so(self):
         """The tests' own variables are empty here, which libraries take for none."""

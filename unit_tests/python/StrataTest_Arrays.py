@@ -278,7 +278,7 @@ def test_results_are_of_the_package_of_b(where: str, monkeypatch: pytest.MonkeyP
         setattr(package, "dlpack", holder)
         setattr(holder, "from_dlpack", Foreign)
     a, b = problems.graded(N, 1e4), right_hand_side(N)
-    x = strata.solve(Foreign(a), Foreign(b))
+    x: Any = strata.solve(Foreign(a), Foreign(b))
     if where == "nowhere":
         assert isinstance(x, np.ndarray)
     else:

@@ -39,7 +39,7 @@ def public_modules() -> list[Any]:
 
 def test_examples_of_docstrings_run() -> None:
     tried = 0
-    for module in public_modules():
+    for module in (*public_modules(), importlib.import_module("strata._calls")):
         failed, count = doctest.testmod(module)
         assert failed == 0, module
         tried += count

@@ -49,6 +49,54 @@ def test_log_determinants_have_gradients() -> None:
     torch.testing.assert_close(by, torch.linalg.inv(A.detach()), rtol=1e-9, atol=1e-9)
 
 
+def test_solves_and_log_determinants_have_second_derivatives() -> None:
+    A = matrix()
+    assert torch.autograd.gradgradcheck(lambda M: strata.torch.logdet(symmetric(M)), (A,), rtol=1e-5, atol=1e-4)
+    for b in (right_hand_side(N), right_hand_side(N, 2)):
+        assert torch.autograd.gradgradcheck(lambda M, c: strata.torch.solve(symmetric(M), c), (A, b), rtol=1e-5, atol=1e-4)
+
+
+def test_a_second_derivative_makes_no_second_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    plain = strata.torch.cholesky
+    monkeypatch.setattr(strata.torch, "cholesky", lambda *given, **options: made.append(1) or plain(*given, **options))
+    A = matrix()
+    (first,) = torch.autograd.grad(strata.torch.logdet(A), A, create_graph=True)
+    torch.autograd.grad(first.sum(), A)
+    assert len(made) == 1
+
+
+def negative_log_density(scale: Any, y: Any) -> Any:
+    K = torch.exp(-((torch.arange(N, dtype=torch.float64)[:, None] - torch.arange(N)) ** 2) / scale) + torch.eye(N, dtype=torch.float64)
+    return (y @ strata.torch.solve(K, y) + strata.torch.logdet(K)) / 2
+
+
+def plain_negative_log_density(scale: Any, y: Any) -> Any:
+    K = torch.exp(-((torch.arange(N, dtype=torch.float64)[:, None] - torch.arange(N)) ** 2) / scale) + torch.eye(N, dtype=torch.float64)
+    return (y @ torch.linalg.solve(K, y) + torch.logdet(K)) / 2
+
+
+def test_function_transforms_see_through() -> None:
+    y = right_hand_side(N).detach()
+    scale = torch.tensor(3.0, dtype=torch.float64)
+    scales = torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64)
+    close = {"rtol": 1e-9, "atol": 1e-10}
+    of, plain, grad = negative_log_density, plain_negative_log_density, torch.func.grad
+    for function, expected in ((grad(of), grad(plain)), (grad(grad(of)), grad(grad(plain))), (grad(of, 1), grad(plain, 1))):
+        torch.testing.assert_close(function(scale, y), expected(scale, y), **close)
+    for function, expected in ((of, plain), (grad(of), grad(plain))):
+        over = torch.func.vmap(function, (0, None))(scales, y)
+        torch.testing.assert_close(over, torch.stack([expected(one, y) for one in scales]), **close)
+
+
+def test_one_matrix_takes_a_batch_of_right_hand_sides_at_once() -> None:
+    A, batch = matrix().detach(), right_hand_side(5, N, 2).detach()
+    over = torch.func.vmap(lambda b: strata.torch.solve(A, b))(batch)
+    torch.testing.assert_close(over, torch.linalg.solve(A, batch), rtol=1e-10, atol=1e-12)
+    beside = torch.func.vmap(lambda b: strata.torch.solve(A, b), in_dims=2, out_dims=1)(right_hand_side(N, 2, 4).detach())
+    torch.testing.assert_close(beside.movedim(1, 0), torch.linalg.solve(A, right_hand_side(N, 2, 4).detach().movedim(2, 0)), rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize("mean", ["none", "constant"])
 @pytest.mark.parametrize("nu", [0.5, 0.8])
 def test_log_likelihoods_have_gradients(nu: float, mean: Any) -> None:
@@ -78,10 +126,8 @@ def test_refuses_what_has_no_gradient() -> None:
     for at, y in ((places.clone().requires_grad_(), values), (places, values.clone().requires_grad_())):
         with pytest.raises(ValueError, match="there is one in theta alone"):
             strata.torch.loglikelihood(theta, at, y, mean="none")
-    A = matrix()
-    for value in (strata.torch.loglikelihood(theta, places, values, mean="none"), strata.torch.logdet(A), strata.torch.solve(A, right_hand_side(N)).sum()):
-        with pytest.raises(RuntimeError, match="first derivatives alone"):
-            value.backward(create_graph=True)
+    with pytest.raises(RuntimeError, match="loglikelihood has first derivatives alone"):
+        strata.torch.loglikelihood(theta, places, values, mean="none").backward(create_graph=True)
     with pytest.raises(TypeError, match="theta is a list, must be a torch.Tensor"):
         strata.torch.loglikelihood(theta.tolist(), places, values, mean="none")
     with pytest.raises(TypeError, match="values is a ndarray, must be a torch.Tensor"):
@@ -89,7 +135,7 @@ def test_refuses_what_has_no_gradient() -> None:
     with pytest.raises(TypeError, match="A is a ndarray, must be a torch.Tensor"):
         strata.torch.logdet(np.eye(2))
     with pytest.raises(TypeError, match="b is a ndarray, must be a torch.Tensor"):
-        strata.torch.solve(A, np.ones(N))
+        strata.torch.solve(matrix(), np.ones(N))
     with pytest.raises(strata.NotPositiveDefinite):
         strata.torch.logdet(-torch.eye(3, dtype=torch.float64))
 

@@ -16,7 +16,7 @@ def main() -> int:
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(build / "mypy"), str(build / "python/strata"), *tests]
     # Packages without types of their own, where they are installed at all.
     settings = build / "mypy.ini"
-    absent = "\n".join(f"[mypy-{name}.*]\nignore_missing_imports = True\nfollow_imports = skip" for name in ("cupy", "jax", "petsc4py", "scipy", "sklearn", "torch"))
+    absent = "\n".join(f"[mypy-{name}.*]\nignore_missing_imports = True\nfollow_imports = skip" for name in ("cupy", "jax", "linear_operator", "petsc4py", "scipy", "sklearn", "torch"))
     settings.write_text(f"[mypy]\n{absent}\n", encoding="utf-8")
     return subprocess.run([*command, "--config-file", str(settings)], cwd=build).returncode
 

@@ -25,7 +25,7 @@ from strata import geostat, ooc, sparse
 # For calls that are to be interrupted, which a wait hears every 50 ms, these can be more.
 wide, columns, pause = 200, 320, 0.0
 
-SPECIAL = ("__repr__", "__call__", "__eq__", "__hash__", "__bool__")
+SPECIAL = ("__repr__", "__call__", "__eq__", "__hash__", "__bool__", "__float__")
 Recipes = dict[str, Callable[[Any], Any]]
 Objects = Iterator[tuple[Any, Recipes]]
 
@@ -170,7 +170,7 @@ def fit_objects() -> Objects:
     def interval(of: geostat.Fit) -> geostat.ProfileInterval:
         return of.profile_interval("sigma2", level=0.1, tolerance=0.1)
 
-    yield fit, {"predict": lambda f: f.predict(NEW).mean, "standard_errors": lambda f: f.standard_errors().of, "profile_interval": lambda f: interval(f).lower}
+    yield fit, {"predict": lambda f: f.predict(NEW).mean, "standard_errors": lambda f: f.standard_errors().of, "profile_interval": lambda f: interval(f).lower, "plot": drawn}
     for value in (fit.report, steps[0], interval(fit)):
         yield value, {}
 
@@ -221,6 +221,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "strata.digits": lambda: strata.digits(1e-9),
     "strata.forward_error": forward_error,
     "strata.is_positive_definite": lambda: bool(strata.is_positive_definite(A)),
+    "strata.logdet": lambda: float(strata.logdet(A)),
     "strata.solve": lambda: strata.solve(A, B),
     "strata.geostat.can_fit": geostat.can_fit,
     "strata.geostat.covariance_matrix": lambda: geostat.covariance_matrix(COVARIANCE, PLACES),
@@ -237,8 +238,20 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
 }
 
 
+def drawn(thing: Any) -> str:
+    """The title of its picture, on a figure of its own: pyplot's is one for all threads."""
+    try:
+        figure = importlib.import_module("matplotlib.figure").Figure()
+    except ImportError:
+        return ""
+    return str(thing.plot(figure.subplots()).get_title())
+
+
 def operation_of(subject: str, thing: Any, name: str, value: Any, recipes: Recipes) -> Operation:
-    special: Recipes = {"__repr__": repr, "__hash__": hash, "__bool__": bool, "asdict": lambda report: list(report.asdict())}
+    special: Recipes = {
+        "__repr__": repr, "__hash__": hash, "__bool__": bool, "__float__": float, "asdict": lambda report: list(report.asdict()),
+        "blocks": lambda report: len(report.blocks()), "plot": drawn,
+    }  # fmt: skip
     if name in recipes:
         return Operation(subject, name, lambda: recipes[name](thing), False)
     if name in special:

@@ -7,6 +7,8 @@
 #include <core/io/Strata_ByteSource.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -26,6 +28,9 @@ void write_matrix_market(ByteSink& sink, CoordinateMatrix const& A);
 /// Two entries (0-based, in the order of the list) of the same position, if there are any. Cost:
 /// linear for a list sorted by columns or by rows, else n log n.
 std::optional<std::pair<std::size_t, std::size_t>> find_duplicate(CoordinateMatrix const& A);
+/// Entries at one position become one with their sum, in the place of the first; `added` counts the others. The position
+/// whose sum is not finite, if there is one. Cost as `find_duplicate`.
+std::optional<std::pair<std::int64_t, std::int64_t>> add_duplicates(CoordinateMatrix& A);
 
 }  // namespace strata::detail
 

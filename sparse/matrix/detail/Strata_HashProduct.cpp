@@ -20,13 +20,37 @@ struct ProductTerms {
     A(row, [&](std::int64_t k, double) { sum += B.begin(k + 1) - B.begin(k); });
     return sum;
   }
-  template <class Lanes, class Take>
-  KOKKOS_FUNCTION void operator()(std::int64_t row, Lanes const& lanes, Take const& take) const {
+  template <class Take>
+  KOKKOS_FUNCTION void operator()(std::int64_t row, OneLane const& lane, Take const& take) const {
     A(row, [&](std::int64_t k, double a) {
       std::int64_t const first = B.begin(k);
-      lanes.each(B.begin(k + 1) - first,
-                 [&](std::int64_t at) { take(B.column(first + at), a * B.value(first + at)); });
+      lane.each(B.begin(k + 1) - first,
+                [&](std::int64_t at) { take(B.column(first + at), a * B.value(first + at)); });
     });
+  }
+  // On a device the next entries of A, and then their rows of B, are asked for before the first is added.
+  template <class Member, class Take>
+  KOKKOS_FUNCTION void operator()(std::int64_t row, VectorLanes<Member> const& lanes,
+                                  Take const& take) const {
+    constexpr int ahead = 4;
+    std::int64_t const end = A.begin(row + 1);
+    for (std::int64_t k = A.begin(row); k < end; k += ahead) {
+      double a[ahead];
+      std::int64_t first[ahead], count[ahead];
+#pragma unroll
+      for (int s = 0; s < ahead; ++s) {
+        Entry const entry = A.entry(k + s < end ? k + s : end - 1);
+        a[s] = entry.value;
+        first[s] = B.begin(entry.column);
+        count[s] = k + s < end ? B.begin(entry.column + 1) - first[s] : 0;
+      }
+      lanes.each_of(
+          count,
+          [&](int s, std::int64_t at) {
+            return Entry{B.column(first[s] + at), a[s] * B.value(first[s] + at)};
+          },
+          [&](Entry const& term) { take(term.column, term.value); });
+    }
   }
 };
 

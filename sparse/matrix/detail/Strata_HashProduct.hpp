@@ -27,11 +27,15 @@ struct TransposedRows {
   Vector<std::uint64_t, Space> place;
   CsrRef<Space> A;
 
+  KOKKOS_FUNCTION Entry entry(std::int64_t k) const {
+    auto const of = static_cast<std::int32_t>(place(k) >> 32);
+    return {of, A.value(A.begin(of) + static_cast<std::int64_t>(place(k) & 0xffffffffu))};
+  }
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
     for (std::int64_t k = begin(row); k < begin(row + 1); ++k) {
-      auto const of = static_cast<std::int64_t>(place(k) >> 32);
-      emit(of, A.value(A.begin(of) + static_cast<std::int64_t>(place(k) & 0xffffffffu)));
+      Entry const found = entry(k);
+      emit(std::int64_t{found.column}, found.value);
     }
   }
 };

@@ -33,6 +33,11 @@ struct PooledVector : Vector<T, typename Exec::memory_space> {
       : View(reinterpret_cast<T*>(bytes.data()), static_cast<std::size_t>(n)), memory(bytes) {}
 };
 
+struct Entry {
+  std::int32_t column;
+  double value;
+};
+
 /// The rows of a LocalCsr as kernels see them (row source).
 template <class Space>
 struct CsrRef {
@@ -40,6 +45,7 @@ struct CsrRef {
   Vector<std::int32_t, Space> column;  ///< of each entry
   Vector<double, Space> value;         ///< of each entry
 
+  KOKKOS_FUNCTION Entry entry(std::int64_t k) const { return {column(k), value(k)}; }
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
     for (std::int64_t k = begin(row); k < begin(row + 1); ++k)

@@ -34,9 +34,30 @@ struct OneLane {
 template <class Member>
 struct VectorLanes {
   Member const& team;
+  int lanes;
+
   template <class Step>
   KOKKOS_FUNCTION void each(std::int64_t count, Step const& step) const {
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), step);
+  }
+  /// use(load(s, k)) for k < count[s], one s after the other. A lane begins its first loads of all s before it uses one, so
+  /// that it waits for memory once.
+  template <int N, class Load, class Use>
+  KOKKOS_FUNCTION void each_of(std::int64_t const (&count)[N], Load const& load,
+                               Use const& use) const {
+    decltype(load(0, std::int64_t{0})) held[N] = {};  // of this lane
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, lanes), [&](std::int64_t lane) {
+#pragma unroll
+      for (int s = 0; s < N; ++s)
+        if (lane < count[s]) held[s] = load(s, lane);
+    });
+#pragma unroll
+    for (int s = 0; s < N; ++s) {
+      each(count[s] < lanes ? count[s] : lanes, [&](std::int64_t) { use(held[s]); });
+      for (std::int64_t first = lanes; first < count[s]; first += lanes)
+        each(count[s] - first < lanes ? count[s] - first : lanes,
+             [&](std::int64_t lane) { use(load(s, first + lane)); });
+    }
   }
 };
 
@@ -111,7 +132,7 @@ struct SumRowsOnDevice {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
   Terms terms;
   RowList<Space> list;
-  int log_size;
+  int log_size, lanes;
   std::int64_t groups;
   Vector<double, Space> tables;  // none: scratch
   Vector<std::int64_t, Space> begin;
@@ -132,28 +153,28 @@ struct SumRowsOnDevice {
             : static_cast<double*>(team.thread_scratch(0).get_shmem(Counts ? 4 * size : 12 * size));
     HashTable const table{log_size, Counts ? nullptr : memory,
                           reinterpret_cast<std::int32_t*>(Counts ? memory : memory + size)};
-    VectorLanes<Member> const lanes{team};
+    VectorLanes<Member> const vector{team, lanes};
     for (std::int64_t item = group; item < list.count; item += groups)
-      make(lanes, table, list(item));
+      make(vector, table, list(item));
   }
 
  private:
-  KOKKOS_FUNCTION void make(VectorLanes<Member> const& lanes, HashTable const& table,
+  KOKKOS_FUNCTION void make(VectorLanes<Member> const& vector, HashTable const& table,
                             std::int64_t row) const {
     std::int64_t const size = std::int64_t{1} << log_size;
-    lanes.each(size, [&](std::int64_t k) { table.clear(k); });
-    terms(row, lanes, AddToTable<Counts>{table});
+    vector.each(size, [&](std::int64_t k) { table.clear(k); });
+    terms(row, vector, AddToTable<Counts>{table});
     if constexpr (Counts) {
       std::int64_t found = 0;
       Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(lanes.team, size),
+          Kokkos::ThreadVectorRange(vector.team, size),
           [&](std::int64_t k, std::int64_t& sum) { sum += table.key[k] != HashTable::empty; },
           found);
-      Kokkos::single(Kokkos::PerThread(lanes.team), [&] { begin(row) = found; });
+      Kokkos::single(Kokkos::PerThread(vector.team), [&] { begin(row) = found; });
     } else {
-      table.sort(lanes);
+      table.sort(vector);
       std::int64_t const first = begin(row), width = begin(row + 1) - first;
-      lanes.each(width, [&](std::int64_t k) {
+      vector.each(width, [&](std::int64_t k) {
         column(first + k) = table.key[k];
         value(first + k) = table.sum[k];
       });
@@ -258,6 +279,7 @@ void launch_rows(Exec const& exec, int lanes, SumRowsOnDevice<Exec, Terms, Count
   std::int64_t const teams = (std::min(kernel.groups, kernel.list.count) + team - 1) / team;
   if (teams == 0) return;
   kernel.groups = teams * team;
+  kernel.lanes = lanes;
   Policy policy(exec, static_cast<int>(teams), static_cast<int>(team), lanes);
   if (in_scratch)
     policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes + 2 * sizeof(double))));
@@ -285,6 +307,7 @@ void sum_by_sizes(Exec const& exec, Terms const& terms, std::int64_t rows, Width
     Kernel kernel{terms,
                   RowList<Space>{count, list.view()},
                   size + TableSizes::least,
+                  1,
                   count,
                   {},
                   C.begin,

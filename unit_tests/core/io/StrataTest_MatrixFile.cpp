@@ -123,17 +123,22 @@ TEST(MatrixFile, NameAndContentAgree) {
            Case{"B.npy", "1 2\n", "by its name a .npy file of NumPy, but it does not begin as one"},
            Case{"B.npy", "", "by its name a .npy file of NumPy, but it does not begin as one"},
            Case{"B.npz", "PK\x03\x04zip",
-                "an archive (.npz, .zip); write the one array in it with numpy.save as .npy, or a "
-                "sparse matrix with "
-                "scipy.io.mmwrite as .mtx"},
+                "an archive (.npz, .zip); write the one array in it with numpy.save as .npy. Is it "
+                "SciPy's sparse matrix, then this writes it as .mtx: python3 -c "
+                "\"import scipy.io, scipy.sparse; scipy.io.mmwrite('B.mtx', "
+                "scipy.sparse.load_npz('" +
+                    (folder / "B.npz") + "'))\""},
            Case{"B.npy", "PK\x03\x04zip", "an archive"},
            Case{"B.mtx", "BZh91AY", "compressed by bzip2; bunzip2 it"},
            Case{"B.mtx",
                 "\xfd"
                 "7zXZ",
                 "compressed by xz; unxz it"},
-           Case{"B.mat", "MATLAB 5.0 MAT-file", "a file of MATLAB (.mat); scipy.io.loadmat"},
-           Case{"B.mat", "\x89HDF", "a file of HDF5 (.mat, .h5); h5py"},
+           Case{"B.mat", "MATLAB 5.0 MAT-file",
+                "a file of MATLAB (.mat); this writes it as .mtx: python3 -c \"import "
+                "scipy.io; scipy.io.mmwrite('B.mtx', scipy.io.loadmat('"},
+           Case{"B.mat", "\x89HDF",
+                "a file of HDF5 (.mat of version 7.3, .h5); in MATLAB save it by save("},
            Case{"B.dat", std::string("\0\x12\x7b\x50\0", 5), "a binary matrix of PETSc; MatView"},
        }) {
     std::string const path = folder / name;

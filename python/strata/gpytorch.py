@@ -1,0 +1,96 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""For GPyTorch: covariance matrices whose solves and log-determinants are Strata's. `import strata.gpytorch`.
+
+An `ExactGP` trains and predicts with Strata's factor if its forward ends with
+
+    covariance = strata.gpytorch.StrataOperator(self.covar_module(x))
+    return gpytorch.distributions.MultivariateNormal(self.mean_module(x), covariance)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from linear_operator.operators import DenseLinearOperator, DiagLinearOperator, LinearOperator, to_linear_operator
+
+from .torch import _LogDet, _Made, _Solve
+
+__all__ = ["StrataOperator"]
+
+
+class StrataOperator(DenseLinearOperator):  # type: ignore[misc]
+    """A symmetric positive definite matrix, held as a tensor, that is factored once.
+
+    Parameters
+    ----------
+    matrix : tensor or LinearOperator of float64 or float32, (n, n)
+        A kernel's result, say. It is evaluated. In float32 the factor is of a copy in float64.
+    layers : str or sequence of str, default "fp64"
+        As for `strata.cholesky`. With layers below fp64 solves are refined to fp64, and the log-determinant is an estimate; its
+        gradient is not.
+
+    Raises
+    ------
+    ShapeError, ValueError, MemoryError, NotPositiveDefinite
+        As `strata.cholesky`, at the first solve or log-determinant. A batch of matrices is refused with a ValueError.
+
+    Notes
+    -----
+    What a likelihood adds to the diagonal stays in this class. Sums with other matrices are no StrataOperator.
+    """
+
+    def __init__(self, matrix: Any, layers: str | Sequence[str] = "fp64") -> None:
+        tensor = matrix.to_dense() if isinstance(matrix, LinearOperator) else matrix
+        if tensor.ndim != 2:
+            raise ValueError(f"a StrataOperator is one matrix, not one of shape {tuple(tensor.shape)}")
+        super().__init__(tensor)
+        self._layers = layers
+        self._made = _Made({"layers": layers})
+
+    def _wide(self) -> Any:
+        return self.tensor.to(torch.float64)
+
+    def _solved(self, sides: Any) -> Any:
+        return _Solve.apply(self._wide(), sides.to(torch.float64), self._made)
+
+    def inv_quad_logdet(self, inv_quad_rhs: Any = None, logdet: bool | None = False, reduce_inv_quad: bool | None = True) -> tuple[Any, Any]:
+        """The sum of r' A^-1 r over the columns r of `inv_quad_rhs`, or with `reduce_inv_quad=False` each; and log det A."""
+        none = torch.zeros([], dtype=self.dtype, device=self.device)
+        quadratic, determinant = none, none
+        if inv_quad_rhs is not None:
+            columns = inv_quad_rhs.reshape(len(inv_quad_rhs), -1)
+            each = (columns.to(torch.float64) * self._solved(columns)).sum(0)
+            quadratic = (each.sum() if reduce_inv_quad or inv_quad_rhs.ndim == 1 else each).to(self.dtype)
+        if logdet:
+            determinant = _LogDet.apply(self._wide(), self._made).to(self.dtype)
+        return quadratic, determinant
+
+    def inv_quad(self, inv_quad_rhs: Any, reduce_inv_quad: bool = True) -> Any:
+        """The first of `inv_quad_logdet`."""
+        return self.inv_quad_logdet(inv_quad_rhs, False, reduce_inv_quad)[0]
+
+    def solve(self, right_tensor: Any, left_tensor: Any = None) -> Any:
+        """A^-1 R, or L A^-1 R."""
+        x = self._solved(right_tensor).to(self.dtype)
+        return x if left_tensor is None else left_tensor @ x
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, DiagLinearOperator):
+            return self.add_diagonal(other.diagonal())
+        return super().__add__(other)
+
+    def add_diagonal(self, diag: Any) -> Any:
+        """A + D, D with this diagonal, or this number on its diagonal."""
+        return StrataOperator(self.tensor + torch.diag_embed(torch.as_tensor(diag).expand(len(self.tensor))), self._layers)
+
+    def add_jitter(self, jitter_val: float = 1e-3) -> Any:
+        """A + jitter_val I."""
+        return self.add_diagonal(torch.tensor(jitter_val, dtype=self.dtype, device=self.device))
+
+    def _getitem(self, row_index: Any, col_index: Any, *batch_indices: Any) -> Any:
+        part = self.tensor[(*batch_indices, row_index, col_index)]
+        is_square = part.ndim == 2 and part.shape[0] == part.shape[1]
+        return StrataOperator(part, self._layers) if is_square else to_linear_operator(part)
