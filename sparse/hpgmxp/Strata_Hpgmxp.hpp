@@ -129,7 +129,9 @@ struct HpgmxpPhase {
   int cycle_iterations = 0;
   bool is_finite = true;  ///< no solve ended with KrylovStatus::Breakdown
 
-  /// The time of an iteration of the solves, in milliseconds.
+  /// Counts one more solve.
+  void count(KrylovReport const& report);
+  /// Of the solves, in milliseconds.
   double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
   /// Whether every solve ran to its end. One that does not, or breaks down, ends the phase.
   bool completed() const { return is_finite && iterations == solves * solve_iterations; }
