@@ -131,7 +131,7 @@ struct HpgmxpPhase {
 
   /// Counts one more solve.
   void count(KrylovReport const& report);
-  /// Of the solves, in milliseconds.
+  /// The time of an iteration of the solves, in milliseconds.
   double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
   /// Whether every solve ran to its end. One that does not, or breaks down, ends the phase.
   bool completed() const { return is_finite && iterations == solves * solve_iterations; }
