@@ -57,10 +57,10 @@ void update(Shared const& f, MaternCovariance const& covariance) {
                     });
 }
 
-Likelihood likelihood(Shared const& f, In const& values, std::string const& mean) {
+Likelihood likelihood(Shared const& f, In const& values, Trend const& trend) {
   auto const y = detail::require_vector("values", values);
   return detail::work_with(f, pass_flops(f->order(), 2),
-                           [kept = Kept(values), y, how = from_name<Mean>(mean)](Factoring& work) {
+                           [kept = Kept(values), y, how = trend](Factoring& work) {
                              auto const found = log_likelihood(work.exec, work.factor, y, how);
                              if (found.info != 0) throw NotPositiveDefinite(found.info);
                              return found;
@@ -68,14 +68,15 @@ Likelihood likelihood(Shared const& f, In const& values, std::string const& mean
 }
 
 Prediction prediction(Shared const& f, In const& values, In const& at, std::string const& metric,
-                      std::string const& mean) {
+                      Trend const& trend, std::optional<In> const& X, bool variances) {
   auto const y = detail::require_vector("values", values);
   auto const places = locations("new_locations", at, metric);
-  return detail::work_with(
-      f, pass_flops(f->order(), places.size()),
-      [kept = Kept(values), y, places, how = from_name<Mean>(mean)](Factoring& work) {
-        return predict(work.exec, work.factor, y, places, how);
-      });
+  PredictionOptions const options{.trend_columns = detail::columns_of("X_new", X),
+                                  .variances = variances};
+  return detail::work_with(f, pass_flops(f->order(), places.size()),
+                           [kept = Kept(values), y, places, how = trend, options](Factoring& work) {
+                             return predict(work.exec, work.factor, y, places, how, options);
+                           });
 }
 
 dense::LogDeterminantEstimate log_determinant(Shared const& f) {
@@ -113,9 +114,9 @@ struct Fitted {
 };
 
 FitOptions default_options(In const& at, std::string const& metric, In const& values,
-                           std::string const& mean) {
+                           Trend const& trend) {
   return default_fit_options(locations("locations", at, metric),
-                             detail::require_vector("values", values), from_name<Mean>(mean));
+                             detail::require_vector("values", values), trend);
 }
 
 Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
@@ -163,7 +164,22 @@ void bind_reports(nb::module_& m) {
       .def_ro("quadratic_form_error", &L::quadratic_form_error,
               "quadratic_form is off by no more, by rounding.")
       .def_prop_ro("error", &L::error, "log_likelihood is off by no more.")
-      .def_ro("mean", &L::mean, "That was subtracted.")
+      .def_ro("mean", &L::mean, "That was subtracted; NaN: a trend was.")
+      .def_prop_ro(
+          "coefficients", [](L const& l) { return detail::as_array(l.coefficients); },
+          nb::rv_policy::reference,
+          nb::for_getter(nb::sig("def coefficients(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "Of the trend's columns, by generalised least squares.")
+      .def_prop_ro(
+          "coefficient_covariance",
+          [](L const& l) {
+            auto const k = l.coefficients.size();
+            return detail::as_array<2>(l.coefficient_covariance, {k, k});
+          },
+          nb::rv_policy::reference,
+          nb::for_getter(
+              nb::sig("def coefficient_covariance(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "Of them at this covariance, whose own uncertainty is not in it.")
       .def_ro("backward_error", &L::backward_error, "Normwise, of the solve.")
       .def_ro("solve_converged", &L::solve_converged)
       .def_ro("solve_iterations", &L::solve_iterations)
@@ -254,6 +270,7 @@ void bind_geostat(nb::module_& m) {
       .def_ro("converged", &Prediction::converged);
   nb::class_<KeptCovarianceFactor> covariance_factor(m, "CovarianceFactor",
                                                      "The factor of a covariance matrix.");
+  bind_kriging(m, covariance_factor);
   covariance_factor.def_prop_ro("order", &KeptCovarianceFactor::order)
       .def_prop_ro("covariance",
                    [](Shared const& f) {
@@ -265,10 +282,10 @@ void bind_geostat(nb::module_& m) {
                      return detail::answer(f, [](Factoring& work) { return work.factor.report(); });
                    })
       .def("update", &update, "covariance"_a)
-      .def("likelihood", &likelihood, "values"_a.noconvert(), "mean"_a)
+      .def("likelihood", &likelihood, "values"_a.noconvert(), "trend"_a)
       .def("log_determinant", &log_determinant)
       .def("predict", &prediction, "values"_a.noconvert(), "new_locations"_a.noconvert(),
-           "metric"_a, "mean"_a);
+           "metric"_a, "trend"_a, "X_new"_a.none(), "variances"_a);
   m.def("covariance_factor", &factor, "covariance"_a, "locations"_a.noconvert(), "metric"_a,
         "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a);
   m.def("covariance_matrix", &fill_matrix, "covariance"_a, "locations"_a.noconvert(), "metric"_a,
@@ -312,7 +329,7 @@ void bind_geostat(nb::module_& m) {
           "search"_a, "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a);
   bind_inference(m, covariance_factor);
   m.def("default_fit_options", &default_options, "locations"_a.noconvert(), "metric"_a,
-        "values"_a.noconvert(), "mean"_a);
+        "values"_a.noconvert(), "trend"_a);
   m.def(
       "fit",
       [](In const& at, std::string const& metric, In const& values, FitOptions const& chosen,

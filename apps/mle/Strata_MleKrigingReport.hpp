@@ -15,6 +15,9 @@ std::string two_digits(double value);
 /// The trend's coefficients, with errors that the covariance's own uncertainty is not in.
 void add_trend(Report& report, MleResult const& result);
 
+/// How well the observations predict each other, and their variogram.
+void add_validation(Report& report, MleResult const& result);
+
 /// What was predicted, in short.
 void add_prediction(Report& report, MleResult const& result);
 

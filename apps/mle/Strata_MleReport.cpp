@@ -351,6 +351,7 @@ Report report(MleResult const& result) {
   add_likelihood(report, result);
   add_precisions(report, result);
   add_divergence(report, result);
+  add_validation(report, result);
   add_prediction(report, result);
   add_gradient(report, result);
   add_seconds(report, result);
