@@ -75,7 +75,7 @@ class Factor:
         report = self.report
         return f"<strata.Factor of order {report.n}: {report.layers}, {report.rung}>"
 
-    def refactor(self, A: Any) -> None:
+    def refactor(self, A: AnyMatrix) -> None:
         """Factor another matrix of this order, in the memory that there is.
 
         Parameters
