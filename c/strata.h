@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: The Strata authors
  * SPDX-License-Identifier: BSD-3-Clause */
-/* Strata's dense solvers from C, or any language that calls C.
+/* Strata's dense and sparse solvers from C, or any language that calls C.
  *
  * Status    every function that can fail returns a strata_status; strata_message() is the sentence
  *           to it. No exception leaves a function, nothing is printed and no process is ended.
@@ -9,7 +9,7 @@
  *           asked. A program that uses Kokkos itself starts it before it calls Strata, which says
  *           STRATA_NOT_READY until then. Once Kokkos was ended, by anyone, a factor's memory is
  *           given back, and all that can be done with it is to destroy it.
- * Sizes     are int64_t. Matrices are column-major: element (i, j) is A[i + j * lda].
+ * Sizes     are int64_t. Dense matrices are column-major: element (i, j) is A[i + j * lda].
  * Memory    pointers to matrices may be to the host's memory, or to the device's in a build for
  *           GPUs; the host's is then copied.
  * Threads   may call at once; a strata_factor is one thread's at a time.
@@ -43,7 +43,7 @@ typedef enum strata_status {
   STRATA_NOT_CONVERGED = 2,         /* the solution is the best found; the report has its error */
   STRATA_INVALID_ARGUMENT = 3,      /* nothing was written */
   STRATA_NOT_FINITE = 4,            /* NaN or infinity in a matrix or right-hand side */
-  STRATA_OUT_OF_MEMORY = 5,         /* of the host or the device */
+  STRATA_OUT_OF_MEMORY = 5,         /* no more memory on the host or the device */
   STRATA_VENDOR_ERROR = 6,          /* BLAS, CUDA, HIP, ... */
   STRATA_NOT_READY = 7, /* Kokkos was ended; is the program's own and not started yet; or began in
                          * the process that this was forked from. Or there is no libstrata_c */
@@ -54,8 +54,8 @@ typedef enum strata_status {
 /* "success", "not positive definite", ...; "unknown status" for other numbers. */
 STRATA_API const char* strata_status_name(int status);
 
-/* The sentence of this thread's last call that returned a status; valid until its next one, and cut
- * off after 2047 characters. */
+/* The sentence of this thread's last call that returned a status; valid until its next one, and
+ * cut off after 2047 characters. */
 STRATA_API const char* strata_message(void);
 
 /* For libraries that build on this one: make `message` this thread's; returns `status`. */
@@ -80,9 +80,9 @@ STRATA_API int strata_is_device_pointer(void const* pointer);
 typedef enum strata_refinement {
   STRATA_REFINE_AUTOMATIC = 0, /* classical while it gains, then CG, then GMRES */
   STRATA_REFINE_NONE = 1,      /* not at all; its error is reported */
-  STRATA_REFINE_CLASSICAL = 2, /* by solves with the factor */
-  STRATA_REFINE_CG = 3,        /* by conjugate gradients that the factor preconditions */
-  STRATA_REFINE_GMRES = 4      /* by GMRES that the factor preconditions */
+  STRATA_REFINE_CLASSICAL = 2, /* corrections by solves with the factor */
+  STRATA_REFINE_CG = 3,        /* conjugate gradients that the factor preconditions */
+  STRATA_REFINE_GMRES = 4      /* GMRES that the factor preconditions */
 } strata_refinement;
 
 /* Choices of a factorisation and of its solves; 0 in a member means the default. */
@@ -96,13 +96,13 @@ typedef struct strata_options {
   int refinement;         /* a strata_refinement */
   double tolerance;       /* on the normwise backward error; default sqrt(n) 2^-52 */
   int64_t max_iterations; /* applications of the factor to one column */
-  int64_t restart;        /* of GMRES; default 30 */
+  int64_t restart;        /* basis vectors of GMRES; default 30 */
   int jitter;             /* 1: where A is not positive definite, factor A with the least power of
                            * ten, of the mean diagonal, on its diagonal; the report has it */
 } strata_options;
 
-/* STRATA_INVALID_ARGUMENT if a member of `options` is out of range, which every function that takes
- * them says too. */
+/* STRATA_INVALID_ARGUMENT if a member of `options` is out of range, which every function that
+ * takes them says too. */
 STRATA_API strata_status strata_check_options(strata_options const* options);
 
 /* Which rung of the ladder held. */
@@ -118,13 +118,13 @@ typedef struct strata_factor_report {
   size_t struct_size;   /* sizeof(strata_factor_report) */
   int64_t n, leaf_size; /* order of the matrix, columns of a leaf */
   int64_t info;         /* 0, or the order of the leading minor that is not positive */
-  strata_rung rung;     /* of the factor */
+  strata_rung rung;     /* rung of the factor */
   int64_t attempts;     /* factorisations tried */
-  double shift;         /* that the factor has */
+  double shift;         /* shift that the factor has */
   double norm;          /* ||A||_inf */
-  int64_t stored_bytes; /* of the factor */
-  double seconds;       /* of all attempts */
-  char layers[160];     /* of the factor */
+  int64_t stored_bytes; /* bytes of the factor */
+  double seconds;       /* time of all attempts */
+  char layers[160];     /* layers of the factor */
   double jitter;        /* added to the diagonal, as a part of the mean diagonal */
 } strata_factor_report;
 
@@ -137,7 +137,7 @@ typedef struct strata_solve_report {
   double backward_error;      /* max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf) */
   double hpl_scaled_residual; /* backward_error / (n 2^-52) */
   double seconds;             /* without the factorisations of climbs */
-  double relative_residual;   /* of D A D, ||r_j||_inf / (||A||_inf ||x_j||_inf), rounding counted */
+  double relative_residual; /* of D A D, ||r_j||_inf / (||A||_inf ||x_j||_inf), rounding counted */
 } strata_solve_report;
 
 /* A Cholesky factorisation in layers; opaque. */
@@ -165,14 +165,15 @@ STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, doubl
 STRATA_API strata_status strata_factor_describe(strata_factor const* factor,
                                                 strata_factor_report* report);
 
-/* An estimate of the condition number of D A D in the 1-norm, by two or three solves of a few columns;
- * of A with no_equilibration.
+/* An estimate of the condition number of D A D in the 1-norm, by two or three solves of a few
+ * columns; of A with no_equilibration.
  *
  * Result    *value, seldom below a third of the true one; infinite if it is not known. */
 STRATA_API strata_status strata_condition(strata_factor* factor, double* value);
 
 /* About how far off a solution may be in its largest entries: the condition times the relative
- * residual of `solve`, at most 1; 1 where the report is a null pointer or too short to have it. */
+ * residual of `solve`, at most 1. It is 1 where the report is a null pointer or too short to have
+ * the residual. */
 STRATA_API double strata_forward_error(strata_solve_report const* solve, double condition);
 
 /* The decimal digits that such an error leaves, 0 to 16. */
@@ -180,8 +181,9 @@ STRATA_API double strata_digits(double forward_error);
 
 /* log det A, and how far off it may be.
  *
- * Result    |*value - log det A| is less than *error but for about one case in a thousand; the rounding
- *           in fp64 is part of it. Infinite where nothing can be said. error may be NULL. */
+ * Result    |*value - log det A| is less than *error but for about one case in a thousand; the
+ *           rounding in fp64 is part of it. Infinite where nothing can be said. error may be
+ *           NULL. */
 STRATA_API strata_status strata_log_determinant(strata_factor* factor, double* value,
                                                 double* error);
 
@@ -191,23 +193,25 @@ STRATA_API strata_status strata_factor_copy(strata_factor const* factor, double*
 /* NULL is no error. The message stays as it is. */
 STRATA_API void strata_factor_destroy(strata_factor* factor);
 
-/* Whether the symmetric A is positive definite, where its factor is not wanted: the answer of
- * strata_cholesky in fp64, for hardly more than LAPACK's potrf takes to the minor that fails.
+/* Whether the symmetric A is positive definite, where its factor is not wanted. The answer is the
+ * same as strata_cholesky's in fp64. It takes hardly longer than LAPACK's potrf takes to the minor
+ * that fails.
  *
- * Shape     A: n x n, n >= 0, lda >= max(1, n), of which the triangle `uplo` ('L' or 'U') is read. It is
- *           not changed.
- * Result    *info is 0 if it is; or the order of the first leading minor that is not positive, or has
- *           a NaN or an infinity in its last row. Both are answers: the status is STRATA_SUCCESS, and
- *           strata_message() says the second in words. With any other status *info is -1.
+ * Shape     A: n x n, n >= 0, lda >= max(1, n), of which the triangle `uplo` ('L' or 'U') is read.
+ *           It is not changed.
+ * Result    *info is 0 if it is; or the order of the first leading minor that is not positive, or
+ *           has a NaN or an infinity in its last row. Both are answers: the status is
+ *           STRATA_SUCCESS, and strata_message() says the second in words. With any other status
+ *           *info is -1.
  * Memory    about n^2 / 2 numbers; builds for GPUs: n^2 more for a host's A. */
 STRATA_API strata_status strata_is_positive_definite(char uplo, int64_t n, double const* A,
                                                      int64_t lda, int64_t* info);
 
 /* LAPACK's operations in place, in full precision, by Strata. uplo, shapes and results as LAPACK
- * documents them; *info is LAPACK's: 0, -i for the i-th of LAPACK's arguments, or the order of the
- * leading minor that is not positive (then the status is STRATA_NOT_POSITIVE_DEFINITE). A pivot
- * that is NaN or infinite counts as not positive. Of `options` the leaf size is used. A and B are
- * as they were unless the status is STRATA_SUCCESS, STRATA_NOT_POSITIVE_DEFINITE or
+ * documents them; *info is LAPACK's. It is 0, -i for the i-th of LAPACK's arguments, or the order
+ * of the leading minor that is not positive (then the status is STRATA_NOT_POSITIVE_DEFINITE). A
+ * pivot that is NaN or infinite counts as not positive. Of `options` the leaf size is used. A and
+ * B are as they were unless the status is STRATA_SUCCESS, STRATA_NOT_POSITIVE_DEFINITE or
  * STRATA_INCOMPLETE. */
 STRATA_API strata_status strata_dpotrf(char uplo, int64_t n, double* A, int64_t lda,
                                        strata_options const* options, int64_t* info);
@@ -227,39 +231,40 @@ STRATA_API strata_status strata_sposv(char uplo, int64_t n, int64_t nrhs, float*
 /* LAPACK's dsposv: factor in lower precision, refine, and if that fails do all in fp64.
  *
  * Shape     A: n x n; B, X: n x nrhs; none may overlap another.
- * Result    X solves A X = B with ||r_j||_inf <= sqrt(n) ||A||_inf ||x_j||_inf 2^-53, where r_j is
- *           computed in fp64 as LAPACK's is, and A is as it was, if *iter >= 0, the number of
- *           refinements; or *iter is
+ * Result    if *iter >= 0, it is the number of refinements, and A is as it was. X solves A X = B
+ *           with ||r_j||_inf <= sqrt(n) ||A||_inf ||x_j||_inf 2^-53, where r_j is computed in fp64
+ *           as LAPACK's is. Else *iter is
  *             -1  nrhs > n / 64: in low precision it would take longer,
  *             -2  a number does not fit the low precision's range after equilibration,
  *             -3  the factorisation in low precision broke down,
  *            -31  the refinement did not converge,
- *           A holds its fp64 factor and X what that gives. Of `options` layers, leaf size and
- *           max_iterations are used; layers that are given are tried however large nrhs is. By
- *           default layers of bf16 over fp32 (processors with matrix units for it, n >= 4096) or
- *           fp16 over fp32 (GPUs) are tried, then fp32. */
+ *           Then A holds its fp64 factor, and X the solution with this factor. Layers, leaf size
+ *           and max_iterations of `options` are used. Layers that are given are tried however large
+ *           nrhs is. By default layers of bf16 over fp32 (processors with matrix units for it, n >=
+ *           4096) or fp16 over fp32 (GPUs) are tried, then fp32. */
 STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, double* A, int64_t lda,
                                        double const* B, int64_t ldb, double* X, int64_t ldx,
                                        strata_options const* options, int64_t* iter, int64_t* info);
 
-/* Many small systems of one order in one call: A_b X_b = B_b for b = 0, ..., count - 1, each where it
- * is, in fp64 (d) or fp32 (s): kriging by neighbours, Gaussian processes by group. As LAPACK's potrf,
- * potrs and posv one after the other, with the first argument that is wrong named by the message.
+/* Many small systems of one order in one call, for kriging by neighbours or Gaussian processes by
+ * group. A_b X_b = B_b is solved in place for b = 0, ..., count - 1, in fp64 (d) or fp32 (s). The
+ * results are as from LAPACK's potrf, potrs and posv one after the other. The message names the
+ * first argument that is wrong.
  *
- * Shape     A_b: n x n at A + b * stride_a, of which the triangle `uplo` alone is read and written (in a GPU's memory
- *           the vendor's routines, which do orders above 512, write to the other, too);
- *           B_b: n x nrhs at B + b * stride_b; n, nrhs, count >= 0, leading dimensions >= max(1, n).
- *           No two may overlap: if count > 1, stride_a >= (n - 1) * lda + n and
- *           stride_b >= (nrhs - 1) * ldb + n. A_b and B_b may take turns.
- * Result    info[b]: 0, or the order of the first leading minor of A_b that is not positive, or NaN;
- *           A_b then has no defined numbers, and the B_b of posv is as it was (but not in a build for
- *           GPUs, n > 512). If there is such a system the status is STRATA_NOT_POSITIVE_DEFINITE, the
- *           message says how many there are and names the first, and all others are solved as if it
- *           were not there. potrs: where there is no factor, B_b gets no defined numbers. A and B are
- *           as they were unless the status is STRATA_SUCCESS, STRATA_NOT_POSITIVE_DEFINITE or
- *           STRATA_INCOMPLETE.
+ * Shape     A_b: n x n at A + b * stride_a. Only the triangle `uplo` is read and written. In a
+ *           GPU's memory the vendor's routines, which do orders above 512, write to the other
+ *           triangle, too. B_b: n x nrhs at B + b * stride_b; n, nrhs, count >= 0, leading
+ *           dimensions >= max(1, n). No two may overlap: if count > 1, stride_a >= (n - 1) * lda +
+ *           n and stride_b >= (nrhs - 1) * ldb + n. A_b and B_b may take turns.
+ * Result    info[b]: 0, or the order of the first leading minor of A_b that is not positive, or
+ *           NaN; A_b then has no defined numbers, and the B_b of posv is as it was (but not in a
+ *           build for GPUs, n > 512). If there is such a system, the status is
+ *           STRATA_NOT_POSITIVE_DEFINITE. The message says how many there are and names the first.
+ *           All other systems are solved as if it were not there. potrs: where there is no factor,
+ *           B_b gets no defined numbers. A and B are as they were unless the status is
+ *           STRATA_SUCCESS, STRATA_NOT_POSITIVE_DEFINITE or STRATA_INCOMPLETE.
  * Memory    info and other results may be in the device's memory, as matrices may.
- * Error     that of Cholesky in the type given: nothing is scaled or refined. */
+ * Error     as for Cholesky in the type given: nothing is scaled or refined. */
 STRATA_API strata_status strata_dpotrf_batched(char uplo, int64_t n, double* A, int64_t lda,
                                                int64_t stride_a, int64_t count, int64_t* info);
 STRATA_API strata_status strata_spotrf_batched(char uplo, int64_t n, float* A, int64_t lda,
@@ -277,8 +282,8 @@ STRATA_API strata_status strata_sposv_batched(char uplo, int64_t n, int64_t nrhs
                                               int64_t lda, int64_t stride_a, float* B, int64_t ldb,
                                               int64_t stride_b, int64_t count, int64_t* info);
 
-/* log_determinants[b] = log det A_b from its factor in the triangle `uplo` of L_b, in fp64; NaN where
- * info[b], as the factorisation has left it, is not 0. */
+/* log_determinants[b] = log det A_b from its factor in the triangle `uplo` of L_b, in fp64; NaN
+ * where info[b], as the factorisation has left it, is not 0. */
 STRATA_API strata_status strata_dlog_determinants_batched(char uplo, int64_t n, double const* L,
                                                           int64_t ldl, int64_t stride_l,
                                                           int64_t count, int64_t const* info,
@@ -288,9 +293,9 @@ STRATA_API strata_status strata_slog_determinants_batched(char uplo, int64_t n, 
                                                           int64_t count, int64_t const* info,
                                                           double* log_determinants);
 
-/* errors[b] = ||B_b - A_b X_b|| / (||A_b|| ||X_b|| + ||B_b||) of its worst column, in maximum norms, with
- * residuals in fp64: how well X_b solves the system, whose A_b and B_b are those from before the
- * solve. Infinity where X_b holds an infinity or a NaN. */
+/* errors[b] = ||B_b - A_b X_b|| / (||A_b|| ||X_b|| + ||B_b||) of its worst column, in maximum
+ * norms, with residuals in fp64. It says how well X_b solves the system. A_b and B_b must be as
+ * before the solve. Infinity where X_b holds an infinity or a NaN. */
 STRATA_API strata_status strata_dbackward_errors_batched(
     char uplo, int64_t n, int64_t nrhs, double const* A, int64_t lda, int64_t stride_a,
     double const* X, int64_t ldx, int64_t stride_x, double const* B, int64_t ldb, int64_t stride_b,
@@ -299,6 +304,91 @@ STRATA_API strata_status strata_sbackward_errors_batched(
     char uplo, int64_t n, int64_t nrhs, float const* A, int64_t lda, int64_t stride_a,
     float const* X, int64_t ldx, int64_t stride_x, float const* B, int64_t ldb, int64_t stride_b,
     int64_t count, double* errors);
+
+/* Choices of a sparse solver; 0 or NULL in a member means the default. */
+typedef struct strata_sparse_options {
+  size_t struct_size;         /* sizeof(strata_sparse_options) */
+  char const* solver;         /* as strata solve --method takes it: "auto", "cg", "gmres", ... */
+  char const* preconditioner; /* "auto", "none", "jacobi", "gs", "amg", ... */
+  char const* precision;      /* of the preconditioner: "fp32", "fp64", "fp16", "bf16" */
+  double tolerance;           /* of ||b - A x|| / ||b||; default 1e-10 */
+  int64_t max_iterations;     /* of all attempts; default 10000 */
+  int64_t restart;            /* of GMRES; default 50 */
+  int64_t block_size;         /* unknowns of a node, one after the other; default: the library's */
+  int preconditioner_only;    /* 1: for strata_sparse_precondition alone, not for solves */
+  void const* mpi_comm; /* an MPI_Comm, by its address, in a build with MPI: each rank has rows of
+                               * its own. NULL: this process alone */
+} strata_sparse_options;
+
+/* What a sparse solve did; the names are those of strata solve's JSON. */
+typedef struct strata_sparse_report {
+  size_t struct_size;        /* sizeof(strata_sparse_report) */
+  int solved;                /* 1 if x is as good as was asked for, or as fp64 has it */
+  int64_t iterations;        /* of all attempts */
+  int64_t attempts;          /* methods and precisions that ran */
+  int64_t levels;            /* of the preconditioner */
+  double relative_residual;  /* ||b - A x|| / ||b|| in the 2-norm */
+  double backward_error;     /* |b - A x| / (|A| |x| + |b|) in the maximum norm */
+  double condition_at_least; /* a lower bound of the condition of the scaled matrix */
+  double forward_error;      /* an estimate of |x - A^-1 b| / |x|; NaN: nothing is known */
+  int digits; /* decimal digits of the largest entry that are right, at most; -1: unknown */
+  double incompatible;          /* the part of b that a singular A has no solution for */
+  double operator_complexity;   /* entries of all levels over those of the matrix */
+  int64_t preconditioner_bytes; /* of this rank */
+  double set_up_seconds;        /* of the solver */
+  double solve_seconds;         /* of this solve */
+  char status[32];              /* "converged", "rounding limit", ... */
+  char solver[16];              /* the last that ran */
+  char preconditioner[16];      /* that was used */
+  char precision[16];           /* of the preconditioner that ran last */
+} strata_sparse_report;
+
+/* A sparse matrix and what solves with it; opaque. One thread's at a time. */
+typedef struct strata_sparse strata_sparse;
+
+/* Set up for the sparse A: choose a method and a preconditioner, and make the preconditioner.
+ *
+ * Shape     A: n rows, row i has the entries begin[i] to begin[i + 1] - 1, with 0-based columns in any
+ *           order; one that is listed twice counts as the sum. On several ranks the rows are numbered
+ *           rank by rank, and columns are of the whole matrix. All three arrays are in the host's
+ *           memory, or all in the device's, where nothing is copied to the host.
+ * Result    *solver, to be destroyed; NULL where the status is not STRATA_SUCCESS. The arrays may go
+ *           afterwards.
+ * Ranks     collective, as are all calls with a solver of several ranks. */
+STRATA_API strata_status strata_sparse_set_up(int64_t n, int64_t const* begin,
+                                              int64_t const* column, double const* value,
+                                              strata_sparse_options const* options,
+                                              strata_sparse** solver);
+STRATA_API strata_status strata_sparse_set_up_int32(int64_t n, int32_t const* begin,
+                                                    int32_t const* column, double const* value,
+                                                    strata_sparse_options const* options,
+                                                    strata_sparse** solver);
+
+/* Other values in the same places, `entries` of them. If it fails the solver has the old ones. */
+STRATA_API strata_status strata_sparse_update(strata_sparse* solver, int64_t entries,
+                                              double const* value);
+
+/* Solve A X = B from X as given.
+ *
+ * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must not overlap B.
+ * Result    X, the best that was found. STRATA_NOT_CONVERGED if a column is not solved; report, which
+ *           may be NULL, is of the first column that is not, else of the last. strata_message() says
+ *           what is odd about the matrix or X, also with STRATA_SUCCESS. */
+STRATA_API strata_status strata_sparse_solve(strata_sparse* solver, int64_t nrhs, double const* B,
+                                             int64_t ldb, double* X, int64_t ldx,
+                                             strata_sparse_report* report);
+
+/* z = M^-1 r, the preconditioner by itself, for Krylov methods of others. Made at the first call unless
+ * preconditioner_only was given. r and z have n numbers and must not overlap. */
+STRATA_API strata_status strata_sparse_precondition(strata_sparse* solver, double const* r,
+                                                    double* z);
+
+/* What is known before a solve: the choice, the levels. */
+STRATA_API strata_status strata_sparse_describe(strata_sparse const* solver,
+                                                strata_sparse_report* report);
+
+/* NULL is no error. The message stays as it is. */
+STRATA_API void strata_sparse_destroy(strata_sparse* solver);
 
 /* The rest is in libstrata_lapack alone, the drop-in for LAPACK. */
 

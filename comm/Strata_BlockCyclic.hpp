@@ -15,7 +15,7 @@ namespace strata {
 
 class Communicator;
 
-/// A grid of processes and this one's coordinates in it, as BLACS' gridinfo gives them: row and col
+/// A grid of processes and this one's coordinates in it, as BLACS' gridinfo gives them. row and col
 /// are -1 on a rank outside of the grid. The other numbers of such a rank are not read.
 struct ProcessGrid {
   int rows = 1;  ///< P
@@ -27,7 +27,7 @@ struct ProcessGrid {
 /// A block of a matrix, and a rank that has it or wants it as a whole.
 struct WholeBlock {
   std::int64_t row = 0, col = 0;    ///< row and column of its first entry
-  std::int64_t rows = 0, cols = 0;  ///< its shape
+  std::int64_t rows = 0, cols = 0;  ///< rows and columns of the block
   bool is_lower = false;            ///< only entries (i, j) of the matrix with i >= j
   int rank = 0;                     ///< the rank that has it, or wants it
 };
@@ -73,8 +73,8 @@ class BlockCyclic {
   /// Shape    blocks: the same on all ranks. numbers[b]: rows x cols numbers without gaps where
   ///          this is blocks[b].rank; not read elsewhere.
   /// Result   the entries of the block; above the diagonal of one that is_lower nothing is written.
-  /// Memory   two messages: what one rank has of the blocks of another. MPI's steps are those of an
-  ///          exchange in pairs.
+  /// Memory   two messages: what one rank has of the blocks of another. MPI's steps are an exchange
+  ///          in pairs.
   /// Throws   MemoryError on all ranks; ShapeError for a block that is not inside the matrix.
   void fetch(std::span<WholeBlock const> blocks, std::span<double* const> numbers) const;
   /// The other way round: each block from the rank that has it to those whose numbers it is.

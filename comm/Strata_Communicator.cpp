@@ -105,7 +105,8 @@ struct Agreed final : Base, AgreedError {
   using Base::Base;
 };
 
-// With the rank named, unless some of the ranks have agreed on it and did so before.
+// The failure of an exception. Its text names the rank, unless ranks have agreed on the exception
+// and so named the rank before.
 Failure failure_of(std::exception_ptr const& exception, int rank) {
   auto const failure = [&](Kind kind, std::exception const& error) -> Failure {
     if (is_agreed(error)) return {kind, error.what()};

@@ -24,7 +24,7 @@ namespace strata {
 /// The second base class of an exception that all ranks throw at the same point.
 /// `Communicator::agree` makes such exceptions.
 ///
-/// Any other exception from a collective call on several ranks concerns this rank alone: a message,
+/// Any other exception from a collective call on several ranks concerns this rank alone. A message,
 /// a vendor's call or an allocation failed in the middle. The other ranks do not learn of it and
 /// would wait for ever. A program that catches it should say so and end all ranks (MPI_Abort).
 struct AgreedError {
@@ -72,8 +72,8 @@ class Communicator {
   ///
   /// Throws   ValueError on all ranks if one sends or gets 2^31 numbers or more.
   std::vector<std::vector<double>> exchange(std::vector<std::vector<double>> to) const;
-  /// Send numbers to one rank and receive those that another one, or the same, sends here, at the
-  /// same time. Of nothing there is no message. Not collective: both ends of a message make the
+  /// Sends numbers to one rank, and at the same time receives numbers from another rank, or from
+  /// the same. No message is sent for no numbers. Not collective: both ends of a message make the
   /// call.
   void send_receive(std::span<double const> out, int to, std::span<double> in, int from) const;
   /// Returns when all ranks have called it.

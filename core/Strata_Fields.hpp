@@ -17,9 +17,9 @@ namespace strata {
 
 /// Where a field of a report is told. Names and keys differ where a document has nested objects.
 enum class Told : unsigned char {
-  Everywhere,   ///< in documents and in Python
-  InDocuments,  ///< in JSON and its schema alone
-  InPython,     ///< as an attribute in Python alone
+  Everywhere,   ///< told in documents and in Python
+  InDocuments,  ///< told in JSON and its schema alone
+  InPython,     ///< told as an attribute in Python alone
 };
 
 /// What a field has beside name, value and sentence. Each part may be left out.
@@ -67,8 +67,8 @@ struct FieldGroup {
   char const* sentence;  ///< What it holds.
 };
 
-/// A report with a table of its fields. The table is what a function beside the report returns, which
-/// an argument of this type finds:
+/// A report with a table of its fields. The table is what a function beside the report returns,
+/// which an argument of this type finds:
 ///
 ///     constexpr auto fields_of(SolveReport const*) {
 ///       using R = SolveReport;
@@ -76,8 +76,8 @@ struct FieldGroup {
 ///                         Field("seconds", &R::seconds, "Time of the solve.", {.unit = "s"}));
 ///     }
 ///
-/// JSON, its schema, the attributes in Python with their stubs, and the pages of the reference are made
-/// of it, so that a new number is one line.
+/// JSON, its schema, the attributes in Python with their stubs, and the pages of the reference are
+/// made of it, so that a new number is one line.
 template <class Report>
 concept Described = requires(Report const* report) { fields_of(report); };
 

@@ -11,10 +11,10 @@
 
 namespace strata {
 
-/// Where the triangular matrix of a product or a solve stands.
+/// The side of a product or a solve on which the triangular matrix stands.
 enum class Side {
-  Left,   ///< before the other factor
-  Right,  ///< behind it
+  Left,   ///< the matrix stands before the other factor
+  Right,  ///< the matrix stands behind the other factor
 };
 /// The triangle that is read.
 enum class Uplo {
@@ -23,12 +23,12 @@ enum class Uplo {
 };
 /// Whether a matrix is taken as it is or transposed.
 enum class Op {
-  NoTrans,  ///< as it is
-  Trans,    ///< transposed
+  NoTrans,  ///< the matrix as it is
+  Trans,    ///< the transposed matrix
 };
 /// What the diagonal of a triangular matrix is: stored, or ones.
 enum class Diag {
-  NonUnit,  ///< as stored
+  NonUnit,  ///< the diagonal as stored
   Unit,     ///< ones, whatever is stored
 };
 
@@ -46,13 +46,13 @@ using ConstLike = std::conditional_t<std::is_const_v<Like>, T const, T>;
 /// A column-major matrix of run-time precision in `MemorySpace`: what the leaf operations take.
 ///
 /// It owns nothing. The matrix is `*scale` times the stored numbers. The factor is a power of two
-/// in the same memory space (nullptr means 1), so that a block can be scaled without a host round
-/// trip. Element (i, j) is stored at data[i + j * ld]. `Data` is void, or void const for a matrix
-/// that is only read. Each `MatrixRef` converts to a `ConstMatrixRef`.
+/// in the same memory space (nullptr means 1). So a block can be scaled without a host round trip.
+/// Element (i, j) is stored at data[i + j * ld]. `Data` is void, or void const for a matrix that is
+/// only read. Each `MatrixRef` converts to a `ConstMatrixRef`.
 template <class MemorySpace, class Data = void>
 struct MatrixRef {
   Data* data = nullptr;                   ///< the first element
-  std::int64_t rows = 0, cols = 0;        ///< its shape
+  std::int64_t rows = 0, cols = 0;        ///< rows and columns of the matrix
   std::int64_t ld = 1;                    ///< leading dimension, >= max(1, rows)
   Precision precision = Precision::fp64;  ///< format of the stored numbers
   double const* scale = nullptr;          ///< factor of all elements, in device memory; nullptr: 1
@@ -116,8 +116,8 @@ struct Batch {
   std::int64_t count = 1, stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
-/// View a rank-2 Kokkos View as a column-major matrix; its rows must be contiguous in memory. Of a
-/// View of const numbers it is a `ConstMatrixRef`.
+/// Views a rank-2 Kokkos View as a column-major matrix, whose columns must be contiguous in memory.
+/// A View of const numbers gives a `ConstMatrixRef`.
 ///
 /// Throws   ShapeError if the first stride is not 1 (LayoutRight: transpose the problem instead).
 template <class ViewType>

@@ -16,8 +16,8 @@
 
 namespace strata {
 
-/// The storage types, and the formats that fp32 and fp64 numbers are multiplied in, as a run-time tag.
-/// Files know them by number; `unit_roundoff` compares precisions.
+/// The storage types, and the formats that fp32 and fp64 numbers are multiplied in, as a run-time
+/// tag. Files know them by number; `unit_roundoff` compares precisions.
 enum class Precision : std::uint8_t {
   fp64,          ///< IEEE binary64
   fp32,          ///< IEEE binary32
@@ -45,7 +45,8 @@ enum class Precision : std::uint8_t {
 /// The fewest and the most numbers that products of integers are made modulo of.
 inline constexpr int least_moduli = 6, most_moduli = 16;
 
-/// How many numbers the products of a precision are made modulo of; 0 for all but int8x6 to int8x16.
+/// How many numbers the products of a precision are made modulo of; 0 for all but int8x6 to
+/// int8x16.
 KOKKOS_FORCEINLINE_FUNCTION constexpr int moduli_of(Precision precision) {
   int const above = static_cast<int>(precision) - static_cast<int>(Precision::int8x6);
   return above < 0 ? 0 : above + least_moduli;
@@ -58,13 +59,14 @@ constexpr Precision integer_precision(int moduli) {
 
 /// What a kernel or a scale needs to know of a precision.
 struct PrecisionTraits {
-  std::string_view name;  ///< as users write it: "fp64", "fp8_e4m3", ...
+  std::string_view name;  ///< name as users write it: "fp64", "fp8_e4m3", ...
   std::size_t bytes;      ///< bytes of one number
-  double unit_roundoff;   ///< largest relative error of rounding to nearest, for tf32 and
-                          ///< fp16_split as an operand of a product, for int8x6 to int8x16 a row's
-                          ///< rounding unit relative to the row's norm, but never less than fp64's
-  double max_finite;      ///< largest finite number
-  double min_normal;      ///< smallest positive normal number
+  /// largest relative error of rounding to nearest; for tf32 and fp16_split as an operand of a
+  /// product. For int8x6 to int8x16 a row's rounding unit relative to the row's norm, but never
+  /// less than fp64's
+  double unit_roundoff;
+  double max_finite;  ///< largest finite number
+  double min_normal;  ///< smallest positive normal number
 };
 
 namespace detail {
@@ -139,7 +141,8 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr Precision storage(Precision precision) {
   return is_format ? Precision::fp32 : precision;
 }
 
-/// Whether products alone know it (tf32, fp16_split, int8x6 to int8x16): all else takes the numbers as they are stored.
+/// Whether products alone know it (tf32, fp16_split, int8x6 to int8x16): all else takes the numbers
+/// as they are stored.
 constexpr bool is_product_format(Precision precision) { return storage(precision) != precision; }
 
 namespace detail {

@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// A matrix larger than the memory that its factorisation may use on the device: it is made tile by tile by a function of
-// one's own, and kept in the host's memory in up to four precisions.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause A matrix larger
+// than the memory that its factorisation may use on the device. A function of your own makes it
+// tile by tile. The host's memory keeps it in up to four precisions.
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/tiles/Strata_TileMatrix.hpp>
 
@@ -44,7 +43,8 @@ int main(int argc, char** argv) {
   for (auto const count : factor.report().histogram) std::cout << ' ' << count;
   std::cout << "; " << factor.report().bytes_in() << " bytes copied to the device\n";
 
-  // The best prediction of the process 10 steps ahead needs its last value only: x = (0, ..., 0, e^(-10 / length)).
+  // The best prediction of the process 10 steps ahead needs its last value only: x = (0, ..., 0,
+  // e^(-10 / length)).
   Kokkos::View<double*> const b("b", n), x("x", n);
   auto const b_host = Kokkos::create_mirror_view(b);
   for (int i = 0; i < n; ++i) b_host(i) = std::exp(-(n - 1 - i + ahead) / length);

@@ -42,21 +42,22 @@ constexpr auto names_of(Variant) {
 }
 using strata::name_of;
 
-/// Where finished columns are kept, and taken up from.
+/// The place where finished columns are kept, and from which a later run takes them up.
 struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
-  /// from the first on without a gap, are not factored again: to the same bits on any number of
-  /// ranks, devices, streams and bytes. Of several ranks each has one file or two for its tiles of
-  /// a column, in a folder that all see, or in one on its host: there the same grid goes on, each
-  /// rank on the host where it was, and others are refused. Rungs of the ladder above the first
-  /// have folders of their own in it. One factorisation uses it at a time; on file systems that
-  /// can't lock a folder the user must see to that.
+  /// from the first on without a gap, are not factored again. The factor has the same bits on any
+  /// number of ranks, devices, streams and bytes. Each of several ranks has one file or two for its
+  /// tiles of a column. The folder may be one that all ranks see, or one on each host. With one on
+  /// each host, only the same grid can go on, with each rank on the host where it was; others are
+  /// refused. Rungs of the ladder above the first have folders of their own in this folder. One
+  /// factorisation uses the folder at a time. On file systems that can't lock a folder, the user
+  /// must see to that.
   ///
-  /// A file says what it is of: order, tile size, the precision rule, and a digest of every entry
-  /// (see TileMatrix). What differs in any of them is refused in words, with a chance of 2^-64 to
-  /// be missed. A covariance that a GPU has evaluated differs from a host's in last bits, and is
-  /// refused there; a matrix that has the same bits on both, as from a file, is taken up, its
-  /// factor then as accurate but with the bits of neither.
+  /// A file says which matrix it belongs to: order, tile size, the precision rule, and a digest of
+  /// every entry (see TileMatrix). A file that differs in any of them is refused in words; a
+  /// difference is missed with a chance of 2^-64. A covariance that a GPU has evaluated differs
+  /// from a host's in last bits, and is refused there. A matrix that has the same bits on both, as
+  /// from a file, is taken up. Its factor is then as accurate, but has the bits of neither.
   std::string folder;
 };
 
@@ -78,13 +79,13 @@ struct CholeskyOptions {
   Transport transport{};
   int lookahead = 2;             ///< updates ahead of which V4 fetches
   bool ladder = true;            ///< on breakdown or without convergence, go on with the next rung
-  CheckpointOptions checkpoint;  ///< where finished columns are kept; none by default
+  CheckpointOptions checkpoint;  ///< place where finished columns are kept; none by default
   /// Called by a stream's thread before each task, with super-panels before its last part; what it
   /// throws ends the factorisation.
   std::function<void(Task const&)> on_task;
-  /// Called where a stream of this rank has waited for a minute, and each minute from then on,
-  /// without a message: the rank whose tile it waits for, and the seconds. What it throws ends the
-  /// factorisation.
+  /// Called where a stream of this rank has waited for a message for a minute, and each further
+  /// minute. Gets the rank whose tile the stream waits for, and the seconds. What it throws ends
+  /// the factorisation.
   std::function<void(int rank, double seconds)> on_silence;
 };
 
@@ -98,16 +99,16 @@ struct DeviceReport {
   std::int64_t hits = 0, misses = 0, evictions = 0;
 };
 
-/// One factorisation that was tried: as the matrix came, then with the accuracy of its rule divided
-/// by 100, and once more, or with its layers promoted, as often as that goes, where that changes a
-/// tile, then in fp64.
+/// One factorisation that was tried. The first has the matrix as it came, the last is in fp64. In
+/// between the accuracy of the rule is divided by 100, and once more, or the layers are promoted,
+/// as often as they can be. An attempt that would change no tile is left out.
 struct CholeskyAttempt : FactorAttempt {
   double accuracy = 0;                      ///< accuracy of the precision rule; 0: fp64, or layers
   std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
   std::vector<Precision> layers{};          ///< layers of the rule, or none
 };
 
-/// What was done. Columns, bytes and rates are those of the last attempt.
+/// What was done. Columns, bytes and rates belong to the last attempt.
 struct CholeskyReport {
   /// Order of the matrix and of a tile; rows of tiles; columns of tiles taken from a checkpoint.
   std::int64_t n = 0, tile_size = 0, tiles = 0, first_column = 0;
@@ -129,9 +130,8 @@ struct CholeskyReport {
   double flop_per_s = 0;                  ///< n^3/3 flops over factor_seconds
   Rung rung = Rung::AsAsked;              ///< rung that held, or was the last
   std::vector<CholeskyAttempt> attempts;  ///< each rung that was tried, and why it was left
-  /// The worst ||L_ik||_F ||L_mk||_F u Nt / (eps ||A||_F) of the rule that the map was made by,
-  /// with the norms as they came out; 0 for maps of one precision, and of layers. Above 1 the map
-  /// was too coarse.
+  /// The worst ||L_ik||_F ||L_mk||_F u Nt / (eps ||A||_F) of the rule that made the map, with the
+  /// norms that L has. Above 1 the map was too coarse. 0 for maps of one precision, and of layers.
   double operand_excess = 0;
 
   /// Bytes from the host, over all devices.

@@ -81,7 +81,8 @@ struct Teams {
   std::shared_ptr<Team> factor, residual;
 };
 
-// What rounding changes in the log-determinant of a factor: in that of L L^T = H, and in the logarithms.
+// What rounding changes in the log-determinant of a factor: in log det L L^T = log det H, and in
+// the logarithms.
 template <class Exec>
 double rounding_of(Exec const& exec, TileMatrix<Exec> const& matrix, detail::TileTeam<Exec>& team,
                    dense::LogDeterminantOptions const& options) {

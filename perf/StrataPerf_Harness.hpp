@@ -151,7 +151,7 @@ class Session {
 };
 
 /// Flops per second of C -= A B^T, A and B of `precision`, C of its accumulator, extents gemm_n,
-/// sustained for a tenth of a second; measured when it is asked for first.
+/// sustained for a tenth of a second. The rate is measured when it is first asked for.
 double gemm_rate(Precision precision);
 /// Bytes per second, read and written, of a copy of `copy_bytes` in the space's memory; the same.
 double copy_bandwidth();

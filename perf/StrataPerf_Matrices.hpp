@@ -36,15 +36,16 @@ MatrixView fp64_matrix(Exec const& exec, std::int64_t rows, std::int64_t cols);
 void fill_uniform(Exec const& exec, Matrix const& A, double low, std::uint64_t seed);
 /// A = 0. Enqueued.
 void fill_zero(Exec const& exec, Matrix const& A);
-/// Lower triangle of A (fp64 or fp32) = that of paper A's matrix, strictly upper triangle 0.
+/// Sets the lower triangle of A (fp64 or fp32) as in paper A's matrix, and the strictly upper
+/// triangle to 0.
 void fill_lower(Exec const& exec, Matrix const& A);
 
 /// A symmetric positive definite test matrix that is made where it is used, in O(n) more memory.
 ///
-/// "dominant" is paper A's: uniform numbers, n added on the diagonal. "geometric" is C S C^T with
-/// S the eigenvalues K^-((i-1)/(n-1)) in random order and C the orthonormal discrete cosine
-/// transform: a_ij = h(i - j) + h(i + j + 1), h(d) = (s_0 / 2 + sum_k s_k cos(pi k d / n)) / n. Its
-/// diagonal is nearly constant, so that equilibration makes it no easier.
+/// "dominant" is paper A's: uniform numbers, n added on the diagonal. "geometric" is C S C^T. S has
+/// the eigenvalues K^-((i-1)/(n-1)) in random order, and C is the orthonormal discrete cosine
+/// transform. So a_ij = h(i - j) + h(i + j + 1), h(d) = (s_0 / 2 + sum_k s_k cos(pi k d / n)) / n.
+/// Its diagonal is nearly constant, so that equilibration makes it no easier.
 class SpdMatrix {
  public:
   /// Throws   ValueError for another kind.

@@ -41,10 +41,10 @@ sparse::MatrixOptions matrix_options(Exec const& exec, PreconditionerOptions con
   return matrix;
 }
 
-/// Every parameter of a preconditioner with its default and what it means: "Type" (auto, none,
-/// jacobi, gs, amg), "Precision" (fp64, fp32, bf16, fp16), "Sweeps", "Sweep Direction" (forward,
-/// backward, symmetric), "Colouring" (auto, jones-plassmann-luby, greedy, levels), "Strength",
-/// "Coarse Rows", "Block Size".
+/// Every parameter of a preconditioner with its default and what it means. They are "Type" (auto,
+/// none, jacobi, gs, amg), "Precision" (fp64, fp32, bf16, fp16), "Sweeps" and "Sweep Direction"
+/// (forward, backward, symmetric). Further ones are "Colouring" (auto, jones-plassmann-luby,
+/// greedy, levels), "Strength", "Coarse Rows" and "Block Size".
 Teuchos::ParameterList preconditioner_parameters();
 /// Throws   ValueError for a name that `preconditioner_parameters` lacks, with the list; a value of
 ///          another type or outside its range.
@@ -62,10 +62,10 @@ struct GmresIrOptions {
     RightSide,        ///< the norm of the right-hand side
     None,             ///< one
   };
-  Scaling scaling = Scaling::InitialResidual;  ///< as asked
+  Scaling scaling = Scaling::InitialResidual;  ///< scaling of residuals
   int verbosity = 0;                           ///< Belos::MsgType, added up
   int output_frequency = -1;  ///< iterations between lines of Belos::StatusTestDetails; < 1: none
-  Teuchos::RCP<std::ostream> output;     ///< where it prints; not null
+  Teuchos::RCP<std::ostream> output;     ///< stream to which it prints; not null
   PreconditionerOptions preconditioner;  ///< inside of GMRES
 };
 

@@ -16,15 +16,15 @@ namespace strata::trilinos {
 /// A preconditioner of Strata's as a Tpetra::Operator: Y = alpha M^-1 X + beta Y, for Belos or
 /// anyone.
 ///
-/// The matrix is copied at construction and rounded to the options' precision; vectors are fp64 in
-/// all of them, so that M is one linear operator to fp64's rounding: no method of Belos' has to be
-/// a flexible one for it. One `apply` at a time.
+/// The matrix is copied at construction and rounded to the options' precision; vectors are fp64 for
+/// each precision. So M is one linear operator to fp64's rounding, and no method of Belos needs to
+/// be a flexible one. One `apply` at a time.
 template <class LO = Tpetra::Operator<>::local_ordinal_type,
           class GO = Tpetra::Operator<>::global_ordinal_type,
           class Node = Tpetra::Operator<>::node_type>
 class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node> {
  public:
-  /// Where it works.
+  /// The execution space in which it works.
   using Exec = typename Node::execution_space;
   /// A map of rows.
   using Map = Tpetra::Map<LO, GO, Node>;

@@ -13,8 +13,8 @@ namespace strata::c::detail {
 /// A number of a C struct, which is the field of that name of a report.
 template <class Struct, class T>
 struct CopyOf {
-  char const* name;  ///< Of the field.
-  T Struct::* to;    ///< Where its value goes.
+  char const* name;  ///< Name of the field.
+  T Struct::* to;    ///< Member to which the field's value goes.
 };
 
 /// Set members of a C struct to the fields of a report that they are copies of.

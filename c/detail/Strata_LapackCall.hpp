@@ -32,7 +32,8 @@ void require_system(std::int64_t n, std::int64_t nrhs, T const* A, std::int64_t 
   require_matrix("B", B, n, nrhs, ldb, sizeof(T), 6, 7);
 }
 
-/// Run f(order), which sets `order` to that of a minor that is not positive; *info is LAPACK's.
+/// Runs f(order), which sets `order` to the order of a minor that is not positive; *info is
+/// LAPACK's.
 template <class Function>
 strata_status lapack_call(char const* name, std::int64_t* info, Function const& f) noexcept {
   return call(name, [&]() -> Outcome {

@@ -15,8 +15,8 @@
 
 namespace strata::c {
 
-/// A Work, which holds Views and instances, in the hands of another language that may let go of it at any time: before
-/// or after Kokkos has ended, and in a child that was forked.
+/// Owns a C++ object with Views and instances for C or Python. They may give it up at any time,
+/// even after Kokkos has ended, or in a forked child.
 template <class Work>
 class Held {
  public:
@@ -36,7 +36,7 @@ class Held {
   Held(Held const&) = delete;
   Held& operator=(Held const&) = delete;
 
-  /// To be called while there is a Caller of the call's own.
+  /// The object. The call must have its own Caller meanwhile.
   Work& work() const { return *work_; }
 
  private:
@@ -55,8 +55,8 @@ class Held {
 struct DenseFactor {
   using Factor = dense::CholeskyFactor<Exec>;
 
-  /// On an instance, factor A, in automatic layers if none are given, of which the triangle `uplo` is read: n x n,
-  /// column-major, column j at data + j * ld. It is kept, and must not change.
+  /// Factors A on an instance, in automatic layers if none are given. A is n x n and column-major,
+  /// column j at data + j * ld; the triangle `uplo` is read. A is kept, and must not change.
   ///
   /// Throws   what `dense::cholesky` and Operand throw.
   DenseFactor(Instance own, Uplo uplo, std::int64_t n, double const* data, std::int64_t ld,
@@ -72,7 +72,8 @@ struct DenseFactor {
               std::optional<dense::LayerList> const& layers, dense::CholeskyOptions const& options)
       : DenseFactor(new_instance(), uplo, n, data, ld, layers, options) {}
 
-  /// Factor another matrix of the order. Throws as CholeskyFactor::refactor, and what Operand throws.
+  /// Factor another matrix of the order. Throws as CholeskyFactor::refactor, and what Operand
+  /// throws.
   void update(Uplo uplo, double const* data, std::int64_t ld) {
     auto const n = A.matrix().rows;
     A = Operand<double const>(exec, data, n, n, ld, part_of(uplo));

@@ -42,8 +42,8 @@ struct Rectangle {
   std::int64_t row, rows, col, cols;
 };
 
-/// Rectangles of at most `most` numbers, which hold each number of the part once. Those of a triangle stick out at its diagonal;
-/// those of a batch have all rows.
+/// Rectangles of at most `most` numbers, which hold each number of the part once. Rectangles of a
+/// triangle stick out at its diagonal; rectangles of a batch have all rows.
 inline std::vector<Rectangle> rectangles(Part part, BatchShape const& shape, std::int64_t most) {
   std::vector<Rectangle> result;
   if (part == Part::None || shape.size() == 0) return result;
@@ -73,8 +73,8 @@ inline std::vector<Rectangle> rectangles(Part part, BatchShape const& shape, std
   return result;
 }
 
-/// Matrices in a host's memory, of which only the part named is ever read or written: other threads may use the rest of it,
-/// and the rows below it in a padded matrix.
+/// Matrices in a host's memory. Only the part named is ever read or written. Other threads may use
+/// the rest, and the rows below in a padded matrix.
 struct HostMatrices {
   std::byte* data;
   std::size_t number;  ///< bytes of one

@@ -28,8 +28,8 @@ inline bool in_reach(void const* data) {
 
 /// A caller's column-major matrix where the device can work on it: itself, or a copy.
 ///
-/// Only the part named is ever read from or written to the caller's memory: other threads may use
-/// the rest of it, and the rows below it in a padded matrix.
+/// Only the part named is ever read from or written to the caller's memory. Other threads may use
+/// the rest, and the rows below in a padded matrix.
 template <class T>
 class Operand {
  public:

@@ -19,8 +19,8 @@ namespace strata::c {
 using Exec = Kokkos::DefaultExecutionSpace;
 using Memory = Exec::memory_space;
 
-/// Kokkos can't be used: it was ended, is the program's own and not started yet, or belongs to the process that this
-/// one was forked from, as it does where that had another thread in a call.
+/// Kokkos can't be used. It was ended, or it is the program's own and not started yet. Or it
+/// belongs to the process from which this one was forked while another thread was in a call.
 struct NotReady : Error {
   using Error::Error;
 };
@@ -44,11 +44,12 @@ void start_kokkos();
 /// Throws   NotReady while there are Users.
 void stop_kokkos();
 
-/// Whether Kokkos runs, and in this process: if not, its Views and instances can't even be destroyed.
+/// Whether Kokkos runs, and in this process: if not, its Views and instances can't even be
+/// destroyed.
 bool kokkos_is_usable() noexcept;
 
-/// A call (`Caller`) or a handle that needs Kokkos, which Strata does not end as long as there is one. Starts it, unless
-/// the program uses Kokkos itself, which then has to.
+/// A call (`Caller`) or a handle that needs Kokkos, which Strata does not end as long as there is
+/// one. Starts it, unless the program uses Kokkos itself, which then has to.
 class User {
  public:
   /// Throws   NotReady.
@@ -58,7 +59,7 @@ class User {
   User& operator=(User const&) = delete;
 };
 
-/// A call that needs Kokkos, beside those of other threads.
+/// A call that needs Kokkos, beside calls of other threads.
 class Caller {
  public:
   /// Throws   NotReady.

@@ -19,8 +19,9 @@ namespace strata {
 
 namespace {
 
-// That a device has queues for. Streams that share one wait for each other, and so two transfers between two ranks, one in each
-// direction, might for ever. Transfers that wait for their other end hold four blocks of threads each: more would take half of a GPU.
+// The most routes for which a device has queues. Streams that share a queue wait for each other. So
+// two transfers between two ranks, one in each direction, might wait for ever. Transfers that wait
+// for their other end hold four blocks of threads each. More would take half of a GPU.
 int most_routes() {
   char const* const queues =
       std::getenv(STRATA_CUDA_OR_HIP("CUDA_DEVICE_MAX_CONNECTIONS", "GPU_MAX_HW_QUEUES"));
@@ -28,7 +29,8 @@ int most_routes() {
 }
 constexpr int blocks = 4;
 
-// Both ends of a transfer are enqueued within the time of a message, so that no kernel waits for another rank's work.
+// Both ends of a transfer are enqueued within the time of a message, so that no kernel waits for
+// another rank's work.
 class DeviceCarrier final : public Carrier {
  public:
   DeviceCarrier(int device, Communicator const& comm) : device_(device), comm_(comm) {}

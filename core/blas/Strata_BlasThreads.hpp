@@ -19,8 +19,8 @@ namespace strata {
 /// several objects, the smallest number holds; they end in the opposite order.
 ///
 /// OpenBLAS, with threads of its own or OpenMP's, and oneMKL can be told their number; another BLAS
-/// keeps its own. OpenBLAS with threads of its own has one number for the process, that of the
-/// product that began last.
+/// keeps its own. OpenBLAS with its own threads has one number for the process. The product that
+/// began last sets it.
 ///
 /// Throws   ValueError if most < 1.
 class BlasThreads {
@@ -42,7 +42,7 @@ class BlasThreads {
 struct BlasThreading {
   std::string
       kind;  ///< "pthreads", "OpenMP", "oneMKL", "none", or "unknown" for a BLAS that can't be told
-  int most = 1;        ///< for one product; 1 where the kind is unknown
+  int most = 1;        ///< most threads of one product; 1 where the kind is unknown
   std::string source;  ///< the variable that says so, as "OPENBLAS_NUM_THREADS"; "": the library
 };
 

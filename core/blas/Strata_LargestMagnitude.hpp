@@ -15,8 +15,8 @@
 namespace strata {
 
 /// *largest = the larger of itself, which must not be negative, and the largest finite stored
-/// magnitude of `count` matrices of A's shape, each `stride` numbers after the one before. What is not
-/// finite does not count: it stays so under any scale, and the numbers beside it need theirs.
+/// magnitude of `count` matrices of A's shape, each `stride` numbers after the one before. What is
+/// not finite does not count: it stays so under any scale, and the numbers beside it need theirs.
 template <class T, class ExecutionSpace>
 void largest_magnitude(std::string const& label, ExecutionSpace const& exec,
                        ConstMatrixRef<typename ExecutionSpace::memory_space> const& A,
@@ -47,7 +47,7 @@ void largest_magnitude(std::string const& label, ExecutionSpace const& exec,
               Kokkos::Max<Wide>(most));
           part = most > part ? most : part;
         }
-        // Of numbers that are not negative the bits are in the numbers' order.
+        // The bits of numbers that are not negative have the numbers' order.
         Kokkos::single(Kokkos::PerTeam(team), [&] {
           Kokkos::atomic_max(reinterpret_cast<std::int64_t*>(largest),
                              Kokkos::bit_cast<std::int64_t>(static_cast<double>(part)));
@@ -55,8 +55,8 @@ void largest_magnitude(std::string const& label, ExecutionSpace const& exec,
       });
 }
 
-/// The smallest power of two, but not less than 2^-1022, that brings `amax` to at most `most`, whose
-/// exponent is `top`; 1 for 0 and for what is not finite.
+/// The smallest power of two, but not less than 2^-1022, that brings `amax` to at most `most`,
+/// whose exponent is `top`; 1 for 0 and for what is not finite.
 KOKKOS_INLINE_FUNCTION double scale_below(double amax, int top, double most) {
   if (!(amax > 0) || !(amax <= 0x1.fffffffffffffp1023)) return 1;
   std::uint64_t const exponent = Kokkos::bit_cast<std::uint64_t>(amax) >> 52;  // biased, of amax

@@ -36,14 +36,15 @@ constexpr auto names_of(BlasPath) {
 /// The dense operations that the block algorithms end in, on one execution-space instance.
 ///
 /// Owns the vendor handles and the workspace of its instance; make one per instance and keep it.
-/// Matrices are column-major, of any mix of precisions; operands narrower than fp32 are widened
-/// exactly, sums are accumulated in fp64 if an operand of the product is fp64 and in fp32
-/// otherwise, and the result is rounded once to its type. Where both operands of a product are in
-/// tf32 or both in fp16_split, it is made of them so, with an error of at most 4 unit roundoffs of
-/// the format more (`detail::FormattedProduct`); both in one of int8x6 to int8x16, it is made of integers
-/// (`detail::IntegerProduct`). All else takes them as the fp32 or fp64 that they are stored as. beta = 0 overwrites, NaN included.
-/// A scale (`MatrixRef::scale`) is honoured on inputs and on the results of gemm and convert; any
-/// other matrix that is written must have none.
+/// Matrices are column-major, in any mix of precisions. Operands narrower than fp32 are widened
+/// exactly. Sums are fp64 if an operand of the product is fp64, else fp32. The result is rounded
+/// once to its type. Where both operands of a product are in tf32, or both in fp16_split, the
+/// product is made in that format (`detail::FormattedProduct`). The additional error is at most 4
+/// unit roundoffs of the format. Where both are in one of int8x6 to int8x16, the product is made of
+/// integers (`detail::IntegerProduct`). All other operations take such operands as the fp32 or fp64
+/// numbers that are stored. beta = 0 overwrites, NaN included. A scale (`MatrixRef::scale`) is
+/// honoured on inputs and on the results of gemm and convert; any other matrix that is written must
+/// have none.
 ///
 /// Sync     every call is enqueued on the instance; none fences, except to let the workspace grow.
 /// Memory   the workspace grows to the largest request and is kept; `reserve` makes later calls
@@ -88,16 +89,16 @@ class LeafBlas {
   /// Room for later calls' workspace, in bytes.
   void reserve(std::size_t bytes);
 
-  /// The same for products of up to m x n x k, and batches that make up no more, in `format` into
-  /// the type that it is stored as; precisions that are not product formats need none.
+  /// Reserves memory for products in `format` of up to m x n x k, and for batches of no more
+  /// numbers in all. The result has the type in which `format` is stored. Precisions that are not
+  /// product formats need none.
   ///
   /// Throws   ShapeError if an extent is negative.
   void reserve_product(Precision format, std::int64_t m, std::int64_t n, std::int64_t k);
 
-  /// Promises that these scales, which lie in one memory, keep their values until the next call.
-  /// The factor alpha a b / c of a product whose scales are all among them is then written to the
-  /// device once, not for each such product. An empty view ends the promise; `urgent()` is told
-  /// apart.
+  /// Promises that these scales, which lie in one memory, keep their values until the next call. If
+  /// all scales of a product are among them, its factor alpha a b / c is written to the device
+  /// once, not for each such product. An empty view ends the promise; `urgent()` is told apart.
   void set_fixed_scales(Kokkos::View<double const*, memory_space> const& scales);
 
   static constexpr int scratch_slots = 8;  ///< number of slots of `scratch`, numbered from 0
@@ -107,7 +108,7 @@ class LeafBlas {
   ///
   /// Throws   MemoryError with the bytes that it can't get; ValueError for another slot.
   std::byte* scratch(int slot, std::size_t bytes);
-  /// Give back all slots, those of `urgent()` too. Fences.
+  /// Gives back all slots, also the slots of `urgent()`. Fences.
   void release_scratch();
 
   /// C = alpha op(A) op(B) + beta C. Cost 2 m n k flops. If C has a scale, it is divided out of

@@ -74,7 +74,7 @@ struct Tiling {
 };
 
 /// A pass over a triangle that reads each number once, a team a tile. A number counts for the sums
-/// of its row, and off the diagonal for those of its column.
+/// of its row. Off the diagonal it counts for the sums of its column, too.
 ///
 /// Terms    what is added up, and where to, for p the first index of a number in memory and q the
 ///          second one:
@@ -89,8 +89,8 @@ struct Tiling {
 template <class T, class Terms>
 struct SymmetricTiles {
   Tiling tiling;    ///< tiles of the triangle
-  T const* a;       ///< its numbers, column by column
-  std::int64_t ld;  ///< from one column to the next
+  T const* a;       ///< numbers of the triangle, column by column
+  std::int64_t ld;  ///< numbers from one column to the next
   Terms terms;      ///< see above
 
   /// Size of a team's scratch memory, where a tile has `tile_cols` columns.

@@ -14,10 +14,12 @@ struct RowUnit {
   double reciprocal;  ///< 1 / unit, rounded
 };
 
-/// An m x k matrix of integers by their remainders modulo S numbers: S matrices of bytes, rows contiguous.
+/// An m x k matrix of integers by their remainders modulo S numbers: S matrices of bytes, rows
+/// contiguous.
 ///
-/// Number (i, j) modulo p lies at data[p * plane + i * ld + j]. Libraries read rows and columns up to the next multiple of
-/// 16: numbers behind a row's last are zeros, rows behind the last one any numbers in memory that is there.
+/// Number (i, j) modulo p lies at data[p * plane + i * ld + j]. Libraries read rows and columns up
+/// to the next multiple of 16: numbers behind a row's last are zeros, rows behind the last one any
+/// numbers in memory that is there.
 template <class MemorySpace>
 struct ResiduePlanes {
   std::int8_t* data = nullptr;       ///< the first number modulo the first modulus
@@ -35,17 +37,17 @@ struct ResiduePlanes {
   }
 };
 
-/// Sums of products of such matrices modulo the same numbers, column-major; number (i, j) modulo p lies at
-/// data[p * plane + i + j * ld].
+/// Sums of products of such matrices modulo the same numbers, column-major; number (i, j) modulo p
+/// lies at data[p * plane + i + j * ld].
 ///
 /// ld and the columns that there is room for are multiples of 16.
 template <class MemorySpace>
 struct ModularSums {
   std::int32_t* data = nullptr;     ///< the first sum modulo the first modulus
-  std::int64_t rows = 0, cols = 0;  ///< of the product
-  std::int64_t ld = 0, plane = 0;   ///< from a column, and from a modulus, to the next
+  std::int64_t rows = 0, cols = 0;  ///< rows and columns of the product
+  std::int64_t ld = 0, plane = 0;   ///< numbers from a column, and from a modulus, to the next
   int moduli = 0;                   ///< S
-  std::int64_t depth = 0;           ///< of the products that are in the sums
+  std::int64_t depth = 0;           ///< depth of the products that are in the sums
 };
 
 /// The numbers of a square result that are read and written.
@@ -55,19 +57,21 @@ enum class Triangle {
   Upper,  ///< the diagonal and what is above it
 };
 
-/// What becomes of rows whose integers are too large for their sums to be told from others modulo P.
+/// What becomes of rows whose integers are too large for their sums to be told from others modulo
+/// P.
 struct RowCheck {
-  double* squares = nullptr;     ///< of each row's integers, added up over calls; none: no check
+  /// squares of each row's integers, added up over calls; none: no check
+  double* squares = nullptr;
   std::int64_t* info = nullptr;  ///< the least first_row + i + 1 of such a row i, if it was 0
-  std::int64_t first_row = 0;    ///< of the matrix that the rows are of
+  std::int64_t first_row = 0;    ///< number of the first row in its matrix
 };
 
 /// What sums are multiplied by, and where they go.
 struct SumScaling {
-  double alpha = 1, beta = 0;       ///< of C = alpha X + beta C
+  double alpha = 1, beta = 0;       ///< factors of C = alpha X + beta C
   double const* scale_a = nullptr;  ///< a factor of alpha in device memory
   double const* scale_b = nullptr;  ///< another
-  Triangle part = Triangle::Both;   ///< that is written
+  Triangle part = Triangle::Both;   ///< part that is written
 };
 
 }  // namespace strata

@@ -21,12 +21,12 @@ using HostBlock = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace,
 
 /// Choices of `MatrixBlocks`.
 struct MatrixBlocksOptions {
-  /// Where a text file is unpacked to, in a file without a name; "": the folder for temporary
-  /// files.
+  /// The folder in which a text file is unpacked, to a file without a name; "": the folder for
+  /// temporary files.
   std::string scratch_folder;
-  /// As of `ReadOptions`, for .gz files.
+  /// The ratio of `ReadOptions`, for .gz files.
   double max_gz_ratio = 200;
-  /// As of `ReadOptions`, while a text file is unpacked.
+  /// The function of `ReadOptions`, called while a text file is unpacked.
   std::function<void(double)> on_progress = {};
   /// Read all of a raw file that has a crc32; of several ranks one is enough.
   bool verify_checksum = true;
@@ -34,21 +34,21 @@ struct MatrixBlocksOptions {
 
 /// Two numbers that symmetry makes equal, and that differ.
 struct AsymmetricPair {
-  /// Their block's place in the order of the check.
+  /// The place of the numbers' block in the order of the check.
   std::int64_t block;
   /// "path: the matrix is not symmetric: A(18, 5) = 2 but A(5, 18) = 3"
   std::string text;
 };
 
-/// Which blocks of a matrix are checked: numbers share, share + of, ... of those of its lower
-/// triangle, column by column.
+/// Which blocks of a matrix are checked. The blocks of its lower triangle are numbered column by
+/// column; numbers share, share + of, ... are checked.
 struct SymmetryCheck {
   std::int64_t block_size = 1024;  ///< rows and columns of a block
-  std::int64_t share = 0;          ///< from 0
+  std::int64_t share = 0;          ///< number of the share, from 0
   std::int64_t of = 1;             ///< the number of shares
 };
 
-/// A square matrix in a file, of which blocks are read: never the whole of it is in memory.
+/// A square matrix in a file that is read by blocks. The whole matrix is never in memory.
 ///
 /// I/O      told by their content:
 ///          - .npy, as `read_npy` takes it, of rank 2;
@@ -89,9 +89,9 @@ class MatrixBlocks {
   ///          the file has become shorter.
   void read(std::int64_t row, std::int64_t col, HostBlock const& A) const;
 
-  /// Read the blocks of a share and those of the other triangle, and compare them: the first pair
-  /// that differs by more than 16 eps sqrt(|a_ii a_jj|). Numbers that are not finite are passed
-  /// over.
+  /// Reads the blocks of a share and their mirror images in the other triangle, and compares them.
+  /// Returns the first pair that differs by more than 16 eps sqrt(|a_ii a_jj|). Numbers that are
+  /// not finite are passed over.
   ///
   /// Memory   two blocks of block_size^2 numbers, and one column.
   /// I/O      each number of these blocks once; numbers of the diagonal again where a pair differs.

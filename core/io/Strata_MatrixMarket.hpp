@@ -32,7 +32,7 @@ struct MatrixMarketHeader {
   MatrixMarketField field = MatrixMarketField::Real;  ///< what the numbers are
   bool symmetric = false;                             ///< only one triangle is listed
   bool skew = false;  ///< only one triangle is listed, and the other one is its negative
-  std::int64_t rows = 0, cols = 0;  ///< of the whole matrix
+  std::int64_t rows = 0, cols = 0;  ///< rows and columns of the whole matrix
   std::int64_t entries =
       0;  ///< entries listed in the file: of one triangle only if symmetric or skew
 };
@@ -42,7 +42,7 @@ struct CoordinateMatrix {
   std::int64_t rows = 0, cols = 0;     ///< rows and columns of the whole matrix
   bool symmetric = false;              ///< only entries with row >= col are listed
   std::vector<std::int64_t> row, col;  ///< 0-based
-  std::vector<double> value;           ///< of each entry
+  std::vector<double> value;           ///< value of each entry
   std::int64_t added =
       0;  ///< entries of the file at positions listed before, added to the first ones
 };
@@ -67,18 +67,19 @@ MatrixMarketHeader read_matrix_market_header(std::string const& path,
 
 /// Read a Matrix Market file, plain or gzip, strictly.
 ///
-/// Result   object `matrix`; `array` or `coordinate`; `real`, `integer` or, for coordinates, `pattern` (each
-///          value is 1); `general`, `symmetric` or, for coordinates, `skew-symmetric` (both triangles are
-///          returned). Comments, blank lines, CR LF, a missing last line end, and the upper triangle of a
-///          symmetric or skew list are accepted. Entries at one position are added, see
-///          `added`; `options.on_remark` hears of it.
+/// Result   object `matrix`; `array` or `coordinate`; `real`, `integer` or, for coordinates,
+///          `pattern` (each value is 1); `general`, `symmetric` or, for coordinates,
+///          `skew-symmetric` (both triangles are returned). Comments, blank lines, CR LF, a missing
+///          last line end, and the upper triangle of a symmetric or skew list are accepted. Entries
+///          at one position are added, see `added`; `options.on_remark` hears of it.
 /// Memory   grows with the entries that arrived, never by the header: at most 12 bytes per
-/// (inflated) byte. Throws   IoError "path:line: ..." for `complex` and `hermitian`; a header that
-///          promises more than the file can hold; a number that is no number, not finite or outside
-///          the range of fp64 (1e400, 1e-400) or no exact fp64 (integers); an index outside the
-///          matrix; entries on both sides of the diagonal of a symmetric matrix, or on that of a skew one; too
-///          few entries or anything after the last; a line of more than 64 KiB; a damaged,
-///          truncated or overinflating gzip stream. MemoryError if the entries would need more than
+///          (inflated) byte.
+/// Throws   IoError "path:line: ..." for `complex` and `hermitian`; a header that promises more
+///          than the file can hold; a number that is no number, not finite or outside the range of
+///          fp64 (1e400, 1e-400) or no exact fp64 (integers); an index outside the matrix; entries
+///          on both sides of the diagonal of a symmetric matrix, or on that of a skew one; too few
+///          entries or anything after the last; a line of more than 64 KiB; a damaged, truncated or
+///          overinflating gzip stream. MemoryError if the entries would need more than
 ///          `options.max_bytes`.
 /// Source   R. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935,
 ///          1996; deviation: comments are also accepted between entries.
@@ -104,7 +105,7 @@ enum class Symmetry {
 };
 /// Whether a file is written as it is or through gzip.
 enum class Compression {
-  None,  ///< as it is
+  None,  ///< text as it is
   Gzip,  ///< a gzip file
 };
 

@@ -13,12 +13,13 @@ namespace strata {
 
 /// What was recorded in a process, or by a rank.
 struct TracedProcess {
-  std::string name;                 ///< as the viewer shows it
+  std::string name;                 ///< name that the viewer shows
   std::vector<RecordedSpan> spans;  ///< spans of a Recorder
 };
 
-/// Write spans as Chrome's trace-event JSON, for Perfetto or chrome://tracing: times in
-/// microseconds since the first of all spans, process k with the number k, its tracks by name.
+/// Writes spans as Chrome's trace-event JSON, for Perfetto or chrome://tracing. Times are in
+/// microseconds since the first of all spans. Process k has the number k, and its tracks have their
+/// names.
 ///
 /// Result   spans are complete events ("X"), by track and then outer before inner; bytes that
 ///          are not UTF-8 are replaced.

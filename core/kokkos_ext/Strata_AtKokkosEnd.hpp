@@ -7,11 +7,12 @@
 
 namespace strata {
 
-/// Calls `release` before Kokkos ends, whoever ends it, if it still lives then: Views and instances have to be gone by that
-/// time. Of several the last one made comes first. `release` makes no other one.
+/// Calls `release` before Kokkos ends, whoever ends it, if the object still lives then: Views and
+/// instances must be gone by that time. If there are several such objects, the last one made comes
+/// first. `release` makes no other one.
 class AtKokkosEnd {
  public:
-  /// From now on. Throws MemoryError.
+  /// Sets `release`, from now on. Throws MemoryError.
   explicit AtKokkosEnd(std::function<void()> release);
   ~AtKokkosEnd();
   AtKokkosEnd(AtKokkosEnd const&) = delete;

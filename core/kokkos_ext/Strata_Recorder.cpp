@@ -20,7 +20,7 @@ using Device = Kokkos::DefaultExecutionSpace;
 struct NoDevice {};
 using DeviceClock = std::conditional_t<runs_on_host<Device>, NoDevice, vendor::EventClock<Device>>;
 
-// Of this thread.
+// The recorder of this thread.
 thread_local Recorder* attached = nullptr;
 thread_local std::string names_begin;
 

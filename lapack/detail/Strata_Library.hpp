@@ -9,9 +9,9 @@ namespace strata::lapack::detail {
 
 /// The functions of libstrata_c that the drop-in calls.
 ///
-/// They are loaded at the first need and kept to themselves: a preloaded library's dependencies come
-/// before the program's, whose BLAS would be replaced by ours, and would be loaded by every program
-/// that the first one starts.
+/// They are loaded at the first need and kept to themselves. The dependencies of a preloaded
+/// library come before the program's, so that our BLAS would replace the program's. Every program
+/// that the first one starts would load them, too.
 struct Library {
   decltype(&strata_spotrf) spotrf = nullptr;
   decltype(&strata_dpotrf) dpotrf = nullptr;

@@ -16,7 +16,7 @@ namespace strata::lapack::detail {
 /// What STRATA_LAPACK and strata_lapack_configure say; see strata.h.
 struct Settings {
   std::optional<std::int64_t> threshold;  ///< none: what pays for the routine
-  std::string layers;                     ///< as strata_options takes them; empty: automatic
+  std::string layers;                     ///< layers as strata_options takes them; empty: automatic
   std::int64_t leaf = 0;
   bool trace = false;
   std::string lapack;  ///< path; empty: search
@@ -36,12 +36,11 @@ struct SettingsError : std::runtime_error {
 /// Throws   SettingsError with the item, and the names there are.
 Settings parse_settings(std::string_view text, Settings base);
 
-/// The settings in force, those of the environment at the first call. Those of an environment that
-/// is not understood are the defaults, and a sentence on stderr says so. They stay what and where
-/// they are.
+/// The settings in force. The environment at the first call gives them. If it is not understood,
+/// they are the defaults, and a sentence on stderr says so. They never change nor move.
 Settings const& settings();
 
-/// From now on.
+/// Sets the settings in force, from now on.
 void use_settings(Settings const& settings);
 
 }  // namespace strata::lapack::detail

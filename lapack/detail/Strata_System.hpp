@@ -16,8 +16,8 @@ enum class Width { Int32, Int64 };
 
 /// The system's LAPACK, whose functions are looked up at their first use.
 ///
-/// Each is that of the library that it was made with, else the next of that name after this library in the process'
-/// order, else that of liblapack.so.3.
+/// Each function comes from the library that the object was made with. Else it is the next one of
+/// that name after this library in the process' order, else it comes from liblapack.so.3.
 class SystemLapack {
  public:
   /// library   its path; empty: search.

@@ -8,8 +8,8 @@
 
 namespace strata::lapack::detail {
 
-/// Solve the problem by the system's routine of that integer width; where it has none of 64 bits,
-/// by that of 32 bits if the sizes fit. False if there is none.
+/// Solves the problem by the system's routine of that integer width. If it has no routine of 64
+/// bits, the routine of 32 bits is used if the sizes fit. False if there is none.
 template <class T>
 bool by_system(SystemLapack& system, Routine routine, Width width, Problem<T>& problem);
 

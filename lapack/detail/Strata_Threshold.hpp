@@ -10,8 +10,9 @@ namespace strata::lapack::detail {
 /// What a build is for.
 enum class Target { Hosts, Gpus };
 
-/// The threshold where no setting has one: from this order on Strata's own work, on a GPU with the copies there and back, is worth
-/// more than what it costs to begin. docs/interoperability.md and strata.h have these numbers.
+/// The threshold where no setting has one. From this order on, Strata saves more time than it costs
+/// to begin; on a GPU the copies there and back count. docs/interoperability.md and strata.h have
+/// these numbers.
 constexpr std::int64_t default_threshold(Target target) {
   return target == Target::Hosts ? 512 : 1024;
 }

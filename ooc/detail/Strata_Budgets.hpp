@@ -19,16 +19,17 @@ namespace strata::ooc::detail {
 template <class ExecutionSpace>
 int streams_of(CholeskyOptions const& options);
 
-/// On hosts, where it was left open, how many streams of each device keep all cores busy and have their budgets, each
-/// of `least` bytes.
+/// The number of streams of each device, on hosts, where it was left open: as many as keep all
+/// cores busy and have their budgets, each of `least` bytes.
 template <class ExecutionSpace>
 int streams_on_cores(Devices const& devices, std::int64_t tiles, std::int64_t tile_size,
                      std::size_t least);
 
-/// The devices with the bytes that their pools may take, each at least the smallest budget: where the user
-/// left it open, 9/10 of what is free, in equal parts for the ranks that share it (`sharing`, of each device), and of the
-/// machine's pools, in equal parts for those that share a memory. Tiles of `map` that the matrix keeps on devices come first,
-/// and are part of the 9/10 as long as these leave more than the smallest budget.
+/// The devices with the bytes that their pools may take, each at least the smallest budget. Where
+/// the user left a budget open, it is a part of 9/10 of the memory that is free or in the machine's
+/// pools. The ranks that share the free memory (`sharing`, for each device) get equal parts, and so
+/// do devices that share a memory. Tiles of `map` that the matrix keeps on devices come first. They
+/// are part of the 9/10 as long as more than the smallest budget is left.
 ///
 /// Throws   MemoryError for less than `least`.
 template <class ExecutionSpace>
@@ -36,8 +37,8 @@ Devices with_budgets(Machine<ExecutionSpace>& machine, CholeskyReport const& rep
                      std::size_t least, std::vector<int> const& sharing,
                      TileMatrix<ExecutionSpace> const& matrix, PrecisionMap const& map);
 
-/// The block of columns for which V4 moves least, the smaller of two that move nearly the same. `given`: the team's
-/// devices, `devices`: these with their budgets.
+/// The block of columns for which V4 moves least, the smaller of two that move nearly the same.
+/// `given`: the team's devices, `devices`: these with their budgets.
 ///
 /// Throws   ValueError if what was asked for is out of range.
 template <class ExecutionSpace>

@@ -25,10 +25,10 @@ struct TileFactor<ExecutionSpace>::State final : dense::SpdFactor<ExecutionSpace
 
   // --- the ladder (Strata_Cholesky.cpp) ---
 
-  /// Factor on the next rung that holds; false if none does. An exception leaves the rung that held, whose factor
-  /// `need_factor` makes again.
+  /// Factor on the next rung that holds; false if none does. An exception leaves the rung that
+  /// held, whose factor `need_factor` makes again.
   bool climb();
-  /// From the factor that there is.
+  /// Climbs from the factor that there is.
   bool climb(dense::Climb how) override {
     report.attempts.back().outcome = dense::outcome_of(how);
     if (how == dense::Climb::ToTheTop) next_step = steps.size() - 1;
@@ -36,10 +36,10 @@ struct TileFactor<ExecutionSpace>::State final : dense::SpdFactor<ExecutionSpace
   }
   void end_ladder() override { next_step = steps.size(); }
   bool at_the_top() const override { return next_step >= steps.size(); }
-  /// An iteration passes twice over the tiles and once over the generator, about as long as a factorisation takes for
-  /// a thousand columns.
+  /// An iteration passes twice over the tiles and once over the generator, about as long as a
+  /// factorisation takes for a thousand columns.
   dense::Patience patience() const override { return {40 + static_cast<int>(report.n / 1000)}; }
-  /// Factor on one rung; what the report says of it.
+  /// Factors on one rung. Returns what the report says of the attempt.
   Info attempt(std::size_t number);
   /// Refuses, or makes the factor again that was given up for a rung which then had no memory.
   void need_factor(char const* function);

@@ -22,9 +22,11 @@ struct Rates {
   double solve_flop_per_s = 1e12;                        ///< rate of TRSM
   double factor_flop_per_s = 0;                          ///< rate of POTRF; 0: as TRSM
   double in_bytes_per_s = 1e10, out_bytes_per_s = 1e10;  ///< host to device and back, each device
-  double peer_bytes_per_s = 1e10;                        ///< into each device; 0: no links
-  double network_bytes_per_s = 1e10;  ///< into each rank, and out of it at the same time
-  double message_seconds = 0;         ///< time of a message without bytes
+  /// rate into each device from others; 0: no links
+  double peer_bytes_per_s = 1e10;
+  /// rate into each rank, and at the same time out of each rank
+  double network_bytes_per_s = 1e10;
+  double message_seconds = 0;  ///< time of a message without bytes
 
   /// The rate of POTRF that counts.
   double potrf_flop_per_s() const {
@@ -51,11 +53,11 @@ struct Simulation {
   std::vector<double> busy_seconds;  ///< time that each device works
 };
 
-/// Play a factorisation on paper: the schedule, the caches and the bytes of `cholesky`, with each
-/// device doing one product, one copy in and one copy out at a time at the rates given.
+/// Plays a factorisation on paper: the schedule, the caches and the bytes of `cholesky`. Each
+/// device does one product, one copy in and one copy out at a time, at the rates given.
 ///
-/// Result   on one stream the bytes are those of a run; on several they depend on which stream is
-///          first, which a run decides by its own times.
+/// Result   on one stream the bytes are the same as in a run. On several streams they depend on
+///          which stream is first, and a run decides that by its own times.
 /// Throws   ValueError for rates out of range or a schedule that `check_schedule` refuses;
 ///          MemoryError for a budget below the smallest.
 Simulation simulate(Schedule const& schedule, std::int64_t n, std::int64_t tile_size,

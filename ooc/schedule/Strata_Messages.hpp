@@ -34,11 +34,11 @@ struct RankCheck : ScheduleCheck {
   std::int64_t most_tiles = 0;  ///< most tiles of other ranks that a rank had or waited for at once
 };
 
-/// Play all ranks together: each tile is written once and by its owner, each receive has its send
-/// and each send its receive, in the same order between any two; with room for `room` tiles of
-/// others on each rank all come to their end.
+/// Plays all ranks together and checks them. Each tile is written once and by its owner. Each
+/// receive has its send and each send its receive, in the same order between any two ranks. With
+/// room for `room` tiles of others on each rank, all come to their end.
 ///
-/// `all`: of ranks * devices devices, device g being number g / ranks of rank g % ranks. Cost: one
+/// `all` is for ranks * devices devices: device g is number g / ranks of rank g % ranks. Cost: one
 /// step for each update and each message.
 RankCheck check_messages(Schedule const& all, std::vector<RankMessages> const& messages,
                          std::int64_t room);

@@ -34,7 +34,8 @@ struct TwoLargest {
   double without(std::int64_t i) const { return i == row ? second : first; }
 };
 
-// Of the diagonal block of tile rows [begin, begin + count): the block below its first half, then both halves.
+// Sets the layers in the diagonal block of tile rows [begin, begin + count): the block below its
+// first half, then both halves.
 void set_layers(PrecisionMap& map, dense::LayerList const& layers, std::int64_t begin,
                 std::int64_t count, std::size_t depth) {
   if (count < 2) return;

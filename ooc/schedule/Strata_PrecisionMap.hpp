@@ -42,16 +42,17 @@ constexpr std::size_t tile_copy_bytes(Precision precision, std::int64_t rows, st
 struct PrecisionRule {
   /// eps: the matrix is perturbed by at most eps ||A||_F. 0: every tile in the first precision.
   double accuracy = 0;
-  /// From the highest to the lowest, of fp64, fp32 or fp16_split, fp16, fp8_e4m3; the first is
-  /// fp64. fp16_split is stored as fp32, and multiplied on matrix units.
+  /// The precisions that the rule may use, from the highest to the lowest: fp64, fp32 or
+  /// fp16_split, fp16, fp8_e4m3. The first is fp64. fp16_split is stored as fp32, and multiplied on
+  /// matrix units.
   std::vector<Precision> precisions = {Precision::fp64, Precision::fp32, Precision::fp16,
                                        Precision::fp8_e4m3};
   /// Bound the products that a tile is an operand of as well, not only the tile.
   bool operand_rule = true;
   /// In place of an accuracy and the precisions: layers, as `dense::LayerList` has them. Tile rows
-  /// are halved, and the halves again, until they are single rows; a tile below the diagonal has
-  /// the layer of the depth at which its row and its column come to be in different halves. Any of
-  /// fp64, fp32, fp16_split, fp16 and fp8_e4m3.
+  /// are halved, and the halves again, until they are single rows. At some depth a tile's row and
+  /// column come to be in different halves. A tile below the diagonal has the layer of this depth.
+  /// Any of fp64, fp32, fp16_split, fp16 and fp8_e4m3.
   std::vector<Precision> layers{};
 
   /// Whether tiles may have other precisions than fp64.
@@ -115,10 +116,10 @@ int precision_rank(Precision precision);
 /// The lowest precision of each tile that perturbs the matrix by no more than the rule allows, or
 /// the rule's layers.
 ///
-/// Tile (i, k) may be rounded to unit roundoff u if Nt ||A_ik||_F <= (eps / u) ||A||_F, and, by the
-/// operand rule, if Nt b_ik max_m b_mk u <= eps ||A||_F over the other rows m > k, b_ik being an
-/// estimate of ||L_ik||_F: the lesser of ||A_ik||_F, which L_ik exceeds by fill-in only, and
-/// trace(A_ii)^(1/2), which it cannot exceed. Diagonal tiles stay in fp64.
+/// Tile (i, k) may be rounded to unit roundoff u if Nt ||A_ik||_F <= (eps / u) ||A||_F. The operand
+/// rule also asks for Nt b_ik max_m b_mk u <= eps ||A||_F over the other rows m > k. Here b_ik
+/// estimates ||L_ik||_F: it is the lesser of ||A_ik||_F, which L_ik exceeds by fill-in only, and
+/// trace(A_ii)^(1/2), which L_ik cannot exceed. Diagonal tiles stay in fp64.
 ///
 /// Shape    norms of the matrix that is factored (equilibrated: `TileMatrix`).
 /// Throws   ShapeError if the norms are not of a triangle; what `PrecisionRule::check` throws.

@@ -45,8 +45,8 @@ inline int owner_of(RankGrid const& grid, std::int64_t super_panel, std::int64_t
   return grid.rank_at(dealt_row(grid, super_panel, tiles, i).rank, j);
 }
 
-/// A grid of all ranks: a column of up to four, whose whole tasks need the least room; of more the
-/// one that is nearest to a square, with no more columns than rows.
+/// A grid of all ranks. Up to four ranks are a column, whose whole tasks need the least room. More
+/// ranks get the grid that is nearest to a square, with no more columns than rows.
 RankGrid automatic_grid(int ranks);
 
 /// Columns of tiles in a super-panel of a factorisation on a grid (see `RankOrder`); 0: whole

@@ -22,7 +22,7 @@ std::int64_t distance(std::int64_t a, std::int64_t b, int around) {
 
 std::int32_t narrow(std::int64_t i) { return static_cast<std::int32_t>(i); }
 
-// Of whole tasks: the first row of a rank from this one on.
+// The first row of a rank from this one on, with whole tasks.
 std::int64_t next_row(RankOrder const& order, int rank, std::int64_t row) {
   while (order.owner(row, 0) != rank) ++row;
   return row;
@@ -53,7 +53,7 @@ void for_each_copy(RankOrder const& order, int rank, std::int64_t k, Function co
   }
 }
 
-// A rank's streams of those of all.
+// Picks a rank's streams from the streams of all ranks.
 std::vector<std::vector<Visit>> part_of(RankOrder const& order, int rank,
                                         std::vector<std::vector<Visit>> all) {
   std::vector<std::vector<Visit>> part;
@@ -63,7 +63,7 @@ std::vector<std::vector<Visit>> part_of(RankOrder const& order, int rank,
   return part;
 }
 
-// Of each rank.
+// The room of each rank.
 std::vector<std::int64_t> rooms_of(RankOrder const& order) {
   std::vector<std::int64_t> rooms;
   for (int rank = 0; rank < order.grid.ranks(); ++rank) rooms.push_back(room_of(order, rank));

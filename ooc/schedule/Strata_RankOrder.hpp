@@ -21,26 +21,25 @@ struct Visit {
   bool operator==(Visit const&) const = default;
 };
 
-/// Who does what when, and who sends what to whom, as far as numbers tell: visits and messages
-/// follow from them.
+/// Who does what when, and who sends what to whom. Visits and messages follow from these numbers.
 ///
-/// Without super-panels there are whole tasks (`cholesky_schedule`), by columns from left to right,
-/// on ranks that are a column (P x 1), rows of tiles dealt there and back, each tile sent by its
-/// owner to all that need it. Row i of L depends on rows before it alone, and a rank needs it whole
-/// when it comes to its tiles of column i, not before, and not after. So tiles travel row by row; a
-/// rank has room for some rows ahead, and gives the room of a row to others when its part of the
-/// column is done.
+/// Without super-panels there are whole tasks (`cholesky_schedule`), by columns from left to right.
+/// The ranks are a column (P x 1), and rows of tiles are dealt there and back. The owner of a tile
+/// sends it to all ranks that need it. Row i of L depends on rows before it alone. A rank needs the
+/// whole row when it comes to its tiles of column i, not before, and not after. So tiles travel row
+/// by row. A rank has room for some rows ahead, and gives the room of a row to others when its part
+/// of the column is done.
 ///
 /// With super-panels of w columns of tiles the grid may be P x Q. Within a super-panel a tile has
 /// its updates by the columns of the super-panel to its left, and is final. Then each rank updates
-/// its tiles to the right of it once with the whole super-panel, those of the next one first, in a
-/// stream of their own, which goes on with the next super-panel while the other streams update the
-/// rest. So each tile has its updates in the order of the columns, as in whole tasks; a rank gets
-/// the super-panel's tiles in the rows and columns that it has tiles in, not all; and what it got
-/// it needs until it is done with the super-panel, no longer. A final tile goes from rank to rank
-/// along the row of the grid, from its owner on, and from the rank that has the diagonal tile of
-/// its row along that one's column: each rank passes it on to the next, so that no rank sends a
-/// tile more than twice.
+/// its tiles to the right of the super-panel once with the whole super-panel. The tiles of the next
+/// super-panel come first, in a stream of their own. That stream goes on with the next super-panel
+/// while the other streams update the rest. So each tile has its updates in the order of the
+/// columns, as in whole tasks. A rank gets only those tiles of the super-panel that are in its rows
+/// and columns. It needs them until it is done with the super-panel, no longer. From its owner on,
+/// a final tile goes from rank to rank along the row of the grid. From the rank that has the
+/// diagonal tile of the same row, it goes along that rank's column. Each rank passes the tile on to
+/// the next, so that no rank sends a tile more than twice.
 struct RankOrder {
   std::int64_t tiles = 0;  ///< tile rows of the matrix
   RankGrid grid;           ///< rows and columns of the ranks
@@ -95,11 +94,11 @@ std::vector<std::vector<Visit>> visits_of(RankOrder const& order);
 /// All that the streams of one rank do: stream s of device d is number d * streams + s.
 std::vector<std::vector<Visit>> visits_of(RankOrder const& order, int rank);
 
-/// From whom a rank gets tile (i, k); -1: it does not.
+/// The rank from which a rank gets tile (i, k); -1: it gets none.
 int source_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k);
 /// What a rank gets for a step, in its order.
 std::vector<Message> receives_of(RankOrder const& order, int rank, std::int64_t step);
-/// To whom a rank sends tile (i, k) once it has it.
+/// The ranks to which a rank sends tile (i, k) once it has the tile.
 void targets_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k,
                 std::vector<int>& targets);
 /// All that a rank sends and gets, in its order: plain data for the engine and a check.
@@ -107,15 +106,16 @@ void targets_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k
 /// Throws   ValueError if the rank is none of the grid.
 RankMessages messages_of(RankOrder const& order, int rank);
 
-/// Tiles of others that a rank has room for: with super-panels those that it gets of two of them,
-/// so that the next one's arrive while one is used; else the longest rows that it gets, as many as
-/// two blocks have columns, for the same.
+/// The number of others' tiles for which a rank has room. With super-panels it is what the rank
+/// gets of two super-panels, so that the tiles of the next one arrive while one is used. Without
+/// super-panels it is the longest rows that it gets, as many as two blocks have columns, for the
+/// same reason.
 std::int64_t room_of(RankOrder const& order, int rank);
 /// The largest `room_of` of any rank.
 std::int64_t room_of(RankOrder const& order);
 
-/// Play all ranks together, as `check_messages` does, each with the room of `room_of`: each tile
-/// has each of its updates once and in the order of the columns.
+/// Plays all ranks together, as `check_messages` does, each with the room of `room_of`. Checks that
+/// each tile has each of its updates once and in the order of the columns.
 RankCheck check_order(RankOrder const& order);
 
 }  // namespace strata::ooc

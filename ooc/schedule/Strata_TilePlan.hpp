@@ -13,8 +13,9 @@ namespace strata::ooc {
 
 /// What a map of precisions means for sizes and operands: the same for a run and for a simulation.
 ///
-/// A device has a pool of blocks, each as large as a tile in fp64. Where precisions are mixed, a block has eight units of
-/// one byte a number. A tile has a form for each precision that some product reads it in, and one for its sums.
+/// A device has a pool of blocks, each as large as a tile in fp64. Where precisions are mixed, a
+/// block has eight units of one byte a number. A tile has a form for each precision that some
+/// product reads it in, and one for its sums.
 class TilePlan {
  public:
   static constexpr std::int64_t forms = 5;  ///< The four precisions, and the sums of a low tile.
@@ -75,8 +76,9 @@ class TilePlan {
   bool is_stored(std::int64_t i, std::int64_t j, Precision form) const {
     return storage(map_.at(i, j)) == storage(form);
   }
-  /// Precision in which L_ik L_jk^T is made when tile (i, j) is updated: the lower of the operands', which the
-  /// operand rule answers for, and of the sums' or of the tile's own format.
+  /// The precision in which L_ik L_jk^T is made when tile (i, j) is updated. It is the lower of
+  /// two: the operands' precision, for which the operand rule answers, and the format of the sums
+  /// or of the tile itself.
   Precision product(std::int64_t i, std::int64_t j, std::int64_t k) const;
 
  private:

@@ -27,12 +27,13 @@ class Loan;
 /// A device that takes part: a GPU by its number, or on a host a worker with memory of its own.
 struct Device {
   int id = 0;  ///< number of the GPU, or of the worker
-  /// For tiles; the libraries' workspaces come on top. 0: what the matrix can use, but at most 9/10
-  /// of what is free, in equal parts where devices share a memory, as workers on a host do. These
-  /// then factor tiles where they are stored, and need it for what tiles are rounded to alone.
+  /// Memory for tiles; the libraries' workspaces come on top. 0: what the matrix can use, but at
+  /// most 9/10 of what is free, in equal parts where devices share a memory, as workers on a host
+  /// do. Workers then factor tiles where they are stored. They need the budget only for rounded
+  /// copies.
   std::size_t budget_bytes = 0;
 };
-/// Those that take part, in the order in which rows of tiles go round.
+/// The devices that take part, in the order in which rows of tiles go round.
 using Devices = std::vector<Device>;
 
 /// `count` devices, numbered from 0.
@@ -73,13 +74,13 @@ std::vector<int> ranks_that_share(Devices const& devices, Communicator const* co
 
 /// Devices, and what work on them takes: queues, library handles, threads, and memory on the
 /// devices and pinned on the host. Factorisations and solves borrow it, so that the second one
-/// makes none of it anew.
+/// makes nothing anew.
 ///
 /// Copies are the same team. One thread uses it at a time, and another that tries gets a
-/// ValueError; the calls of one thread, for any matrices, may follow one another in any order.
+/// ValueError. The calls of one thread, for any matrices, may follow one another in any order.
 /// After an exception it works as before. It must be gone, or released, before Kokkos is finalized.
 /// In a process that was forked while no call used it a team of workers on the host starts new
-/// threads; neither a GPU nor OpenMP can be used there.
+/// threads. Neither a GPU nor OpenMP can be used there.
 ///
 /// Memory   made at the first use, and kept until `release` or the end of the last copy; but pieces
 ///          above 1 GiB, which cost nothing beside the work on as much, until the call ends.
@@ -89,14 +90,14 @@ class DeviceTeam {
   /// Throws   ValueError if there is no device.
   explicit DeviceTeam(Devices devices);
 
-  /// As they were given.
+  /// The devices as they were given.
   Devices const& devices() const;
-  /// Threads that it has, asleep while nothing is asked of them: of each device one for each
-  /// stream.
+  /// The number of its threads, one for each stream of each device. They sleep while nothing is
+  /// asked of them.
   int threads() const;
   /// Bytes of tiles and vectors that it keeps on its devices.
   std::size_t bytes() const;
-  /// Give all of it back.
+  /// Gives back all that the team has.
   ///
   /// Throws   ValueError while the team is used.
   void release();

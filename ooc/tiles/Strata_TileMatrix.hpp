@@ -49,11 +49,11 @@ struct TileMatrixOptions : TileStoreOptions {
   bool equilibrate = true;  ///< store D A D, D powers of two that bring the diagonal into [1/2, 2]
   /// The generator may run on any device, and in several threads at once: residuals then use all
   /// devices. True of `matern_tiles`, `file_tiles` and `dominant_tiles`. Its kernels must not copy
-  /// a View that counts references and that other threads copy too: a Kokkos that was configured
+  /// a View that counts references and that other threads copy too. A Kokkos that was configured
   /// with Kokkos_ENABLE_ATOMICS_BYPASS, as Debian's, miscounts.
   bool anywhere = false;
-  /// Hears after each tile what part of the filling is done, 0 to 1; of mixed precisions the norms
-  /// are half of it.
+  /// Hears after each tile what part of the filling is done, 0 to 1. With mixed precisions the
+  /// norms are half of the filling.
   std::function<void(double)> on_progress = {};
   /// The tiles of a matrix whose numbers are on other ranks than its tiles; what
   /// `from_block_cyclic` sets.
@@ -62,17 +62,17 @@ struct TileMatrixOptions : TileStoreOptions {
 
 /// What it took to make one.
 struct TileMatrixReport : TileStoreReport {
-  double generate_seconds = 0;  ///< to evaluate, measure, round and copy the tiles
+  double generate_seconds = 0;  ///< time to evaluate, measure, round and copy the tiles
 };
 
-/// The lower triangle of a symmetric n x n matrix in square tiles, in host memory or in that of
-/// devices, each in its own precision with its own power-of-two scale.
+/// The lower triangle of a symmetric n x n matrix in square tiles, in the memory of the host or of
+/// devices. Each tile has its own precision and its own power-of-two scale.
 ///
-/// What is stored is H = D A D, which has no row or column that is large or small as a whole, so
-/// that the precision rule and narrow formats treat all alike.
+/// The tiles hold H = D A D. No row or column of H is large or small as a whole, so that the
+/// precision rule and narrow formats treat all alike.
 ///
-/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has
-///          that of its own tiles, with super-panels as wide as their sums. On the host, or by
+/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; each of several ranks has
+///          the bytes of its own tiles, with super-panels as wide as their sums. On the host, or by
 ///          `storage` on the devices. Never the matrix twice: a second look at a tile evaluates the
 ///          generator again.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
@@ -94,9 +94,9 @@ class TileMatrix : public TileStore<ExecutionSpace> {
   /// Sync     runs on `exec` and fences it.
   /// Memory   on the device two tiles.
   /// Throws   ShapeError if n < 0 or tile_size < 1; ValueError with the position of a tile that
-  ///          holds a number that is not finite, for a row whose sum overflows, or for options out
-  ///          of range, as a grid of more or fewer ranks; MemoryError with the bytes needed and
-  ///          allowed, or of what can't be had.
+  ///          holds a number that is not finite; ValueError for a row whose sum overflows, or for
+  ///          options out of range, as a grid of more or fewer ranks; MemoryError with the bytes
+  ///          needed and allowed, or of what can't be had.
   static TileMatrix generate(ExecutionSpace const& exec, std::int64_t n, std::int64_t tile_size,
                              Generator const& generator, TileMatrixOptions const& options = {});
 
@@ -128,11 +128,12 @@ class TileMatrix : public TileStore<ExecutionSpace> {
   /// The rule that made the map.
   PrecisionRule const& rule() const { return rule_; }
 
-  /// Tiles of column j, from the diagonal down, are about to be asked for: of a matrix whose
-  /// numbers are on other ranks (`TileMatrixOptions::arrived`) they are sent to the users, whose
-  /// generators have them until the next call. Collective there, else nothing.
+  /// Tells that tiles of column j, from the diagonal down, are about to be asked for. If the
+  /// matrix' numbers are on other ranks (`TileMatrixOptions::arrived`), these tiles are sent to the
+  /// users. The users' generators have them until the next call. Collective there; else nothing
+  /// happens.
   void bring(std::int64_t j, TileUsers users) const;
-  /// What it was made of by `from_block_cyclic`; nullptr: something else.
+  /// The matrix from which `from_block_cyclic` made it; nullptr: another origin.
   BlockCyclic const* block_cyclic() const;
 
   /// D, n powers of two.
@@ -160,9 +161,9 @@ class TileMatrix : public TileStore<ExecutionSpace> {
       Kokkos::View<double const*, typename ExecutionSpace::memory_space> const& scaling) const;
 
   /// A number of the bits of every entry of H and D, the same for any order in which any number of
-  /// threads made them. Of two matrices that differ, by a sign, an entry or a last bit, it is the
-  /// same with probability 2^-64. A covariance has another one on another kind of device, whose exp
-  /// rounds otherwise.
+  /// threads made them. Two matrices that differ, by a sign, an entry or a last bit, have the same
+  /// number with probability 2^-64. A covariance has another number on another kind of device,
+  /// whose exp rounds otherwise.
   std::uint64_t digest() const { return digest_; }
   /// The same of the tiles: of the digest and the precisions.
   std::uint64_t hash() const;

@@ -34,8 +34,8 @@ using HostView = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos
 template <class Exec>
 using Buffer = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
-// Sums of the magnitudes of each row, of its tiles from the left to the right, then of those below the diagonal one from
-// above down: the same bits whoever has evaluated them.
+// Sums of the magnitudes of each row. Its tiles are added from left to right, then the tiles below
+// the diagonal one downwards: the same bits whoever evaluated them.
 template <class Exec>
 struct RowSums {
   using Vector = Kokkos::View<double*, typename Exec::memory_space>;
@@ -198,7 +198,7 @@ void TileMatrix<Exec>::measure(Exec const& exec, bool keep) {
   });
 }
 
-// Of the tiles in the rows that this rank makes. What is kept are the tiles that it has.
+// Norms of the tiles in the rows that this rank makes. It keeps the tiles that it has.
 template <class Exec>
 void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
                                    std::vector<detail::TileMeasure>& host) {
@@ -256,7 +256,7 @@ void TileMatrix<Exec>::measure_own(Exec const& exec, bool keep, bool is_even,
   attempt.end(comm());
 }
 
-// Of each tile what the maker of its row has found.
+// Takes for each tile what the maker of its row has found.
 template <class Exec>
 void TileMatrix<Exec>::gather(std::vector<detail::TileMeasure>& measures) const {
   if (!comm()) return;

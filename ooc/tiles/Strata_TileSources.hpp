@@ -19,8 +19,9 @@ namespace strata::ooc {
 /// A tile in host memory: a `HostBlock`.
 using HostTileView = TileView<Kokkos::DefaultHostExecutionSpace>;
 
-/// Tiles that a function writes to host memory, by columns without gaps, as a file or another program's arrays have them;
-/// on any device and, if the function may be called by several threads at once, from any thread.
+/// Tiles that a function writes to host memory, by columns without gaps, as a file or another
+/// program's arrays have them. The generator runs on any device. If several threads may call the
+/// function at once, it runs in any thread.
 ///
 /// Sync     fences the instance that fills the tile, before it reads and, where tiles are not in
 ///          host memory, after it copied.
@@ -34,18 +35,19 @@ TileGenerator<ExecutionSpace> host_tiles(
 /// thread.
 ///
 /// Sync     as of `host_tiles`, and Memory.
-/// Throws   ValueError if there is no file; when a tile is filled, what `MatrixBlocks::read` throws.
-/// I/O      TileMatrix asks for every tile once, or twice where precisions may be mixed, and once more for each
-///          residual; for the diagonal ones once more where it equilibrates.
+/// Throws   ValueError if there is no file; when a tile is filled, what `MatrixBlocks::read`
+///          throws.
+/// I/O      TileMatrix asks for every tile once, or twice where precisions may be mixed, and once
+///          more for each residual; for the diagonal ones once more where it equilibrates.
 template <class ExecutionSpace>
 TileGenerator<ExecutionSpace> file_tiles(std::shared_ptr<MatrixBlocks const> file);
 
-/// Check that a file that all ranks see holds a symmetric matrix: each rank reads its share of the blocks, and all throw
-/// the same.
+/// Check that a file that all ranks see holds a symmetric matrix: each rank reads its share of the
+/// blocks, and all throw the same.
 ///
 /// Memory   as of `MatrixBlocks::find_asymmetry`.
-/// Throws   IoError with the first pair that differs, of the order of one rank; ValueError if block_size < 1; what
-///          `MatrixBlocks::read` throws.
+/// Throws   IoError with the first pair that differs, of the order of one rank; ValueError if
+///          block_size < 1; what `MatrixBlocks::read` throws.
 void require_symmetric(Communicator const& comm, MatrixBlocks const& file,
                        std::int64_t block_size = 1024);
 

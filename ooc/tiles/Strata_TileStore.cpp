@@ -107,7 +107,7 @@ TileStore<Exec>::TileStore(std::int64_t n, std::int64_t tile_size)
       memory_("TileMatrix",
               std::make_unique<Memory>(Memory{.map = PrecisionMap(tiles_of(n, tile_size))})) {}
 
-// By options that are refused before anything is changed. Collective.
+// Deals the tiles by these options. Bad options are refused before anything is changed. Collective.
 template <class Exec>
 void TileStore<Exec>::deal(TileStoreOptions const& options) {
   Communicator const* const ranks = options.comm.get();
@@ -150,7 +150,7 @@ void TileStore<Exec>::require_memory(PrecisionMap const& map, std::int64_t colum
       storage() == TileStorage::Devices && lack.empty() ? TileStorage::Devices : TileStorage::Host);
 }
 
-// With the tiles there.
+// Requires host memory for tiles that lie at `where`, and for the room that they need.
 template <class Exec>
 void TileStore<Exec>::require_host_memory(PrecisionMap const& map, std::int64_t column_block,
                                           TileStorage where) const {
@@ -169,7 +169,7 @@ void TileStore<Exec>::require_host_memory(PrecisionMap const& map, std::int64_t 
                  ", ", options_.max_bytes, " are allowed");
 }
 
-// For tiles of others while they are factored.
+// Bytes of the room for tiles of others while the matrix is factored.
 template <class Exec>
 std::size_t TileStore<Exec>::room_bytes(PrecisionMap const& map, std::int64_t column_block) const {
   if (!comm()) return 0;
@@ -177,7 +177,7 @@ std::size_t TileStore<Exec>::room_bytes(PrecisionMap const& map, std::int64_t co
   return detail::rank_room(order, rank_, n_, tile_size_, map).bytes();
 }
 
-// Of a tile, and of its sums in fp64 or fp32 where they come home.
+// Host bytes of a tile, and of its sums in fp64 or fp32 where they come home.
 template <class Exec>
 std::size_t TileStore<Exec>::host_bytes(PrecisionMap const& map, std::int64_t i,
                                         std::int64_t j) const {
@@ -228,7 +228,8 @@ std::size_t TileStore<Exec>::least_pool(PrecisionMap const& map) const {
   return smallest_budget_bytes(n_, tile_size_, map, detail::default_streams<Exec>());
 }
 
-// Of the pieces that hold tiles of this map: a larger one is kept unless the device's budget has no pool beside it.
+// Bytes of the pieces that hold tiles of this map. A larger piece is kept unless the device's
+// budget has no pool beside it.
 template <class Exec>
 std::vector<std::size_t> TileStore<Exec>::bytes_of_pieces(PrecisionMap const& map) const {
   auto bytes = bytes_of_tiles(map);
@@ -286,7 +287,7 @@ std::string TileStore<Exec>::agree_on_storage(PrecisionMap const& map) const {
   return lack;
 }
 
-// Of the tiles that are on this rank.
+// Bytes of the tiles that are on this rank.
 template <class Exec>
 std::size_t TileStore<Exec>::own_bytes(PrecisionMap const& map) const {
   std::size_t bytes = 0;

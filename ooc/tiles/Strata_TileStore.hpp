@@ -45,11 +45,11 @@ template <class ExecutionSpace>
 using TileGenerator = std::function<void(ExecutionSpace const& exec, std::int64_t row,
                                          std::int64_t col, TileView<ExecutionSpace> const& tile)>;
 
-/// Where tiles lie.
+/// The place of tiles.
 enum class TileStorage : std::uint8_t {
   Host,     ///< tiles lie in the host's memory, go to the devices and come back
   Devices,  ///< each device has its rows of tiles; the host has no copy
-  /// on the devices if they hold them beside what a factorisation takes, else on the host
+  /// Devices if they hold the tiles beside what a factorisation takes, else Host
   Automatic,
 };
 /// The names of its values, for `name_of` and `from_name`.
@@ -66,10 +66,10 @@ struct TileStoreOptions {
   /// NUMA nodes of host memory that rows of tiles go round, as they go round the devices: what
   /// `numa_nodes` of the devices says. Empty, or a node that the host has not: left to the system.
   std::vector<int> nodes;
-  /// Where tiles lie: on the host, or on `devices`, round which rows of tiles go as they go round a
-  /// team's. A factorisation by a team of the same devices works on them there. A device's budget
-  /// then counts its tiles too; 0: what is free, in equal parts for the ranks that have the device.
-  /// On hosts they are on `nodes`.
+  /// The place of the tiles: the host, or `devices`. Rows of tiles go round these devices as they
+  /// go round a team's. A factorisation by a team of the same devices works on them there. A
+  /// device's budget then counts its tiles too; 0: what is free, in equal parts for the ranks that
+  /// have the device. On hosts they are on `nodes`.
   TileStorage storage = TileStorage::Host;
   Devices devices;  ///< see `storage`
   /// Refuse more host memory than this, of several ranks with the room for tiles of others while
@@ -97,7 +97,7 @@ struct TileStoreReport {
   /// bytes of the tiles; on the host they are pinned where there is a device
   std::size_t bytes = 0;
   std::int64_t chunks = 0;                ///< allocations
-  double pin_seconds = 0;                 ///< to allocate them
+  double pin_seconds = 0;                 ///< time to allocate the tiles' memory
   std::map<int, std::size_t> node_bytes;  ///< bytes of tiles on each node that was asked for
 };
 
@@ -106,8 +106,8 @@ struct TileStoreReport {
 ///
 /// Each tile has its own precision. What fills tiles is `TileMatrix`, which is one of these.
 ///
-/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; of several ranks each has
-///          that of its own tiles, with super-panels as wide as their sums.
+/// Memory   `bytes_needed`: 4 n^2 bytes in fp64, and 256 for each tile; each of several ranks has
+///          the bytes of its own tiles, with super-panels as wide as their sums.
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TileStore {
  public:
@@ -120,23 +120,23 @@ class TileStore {
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map);
   /// Host bytes with every tile in fp64: no map needs more.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size);
-  /// Host bytes of one rank of a grid with `automatic_super_panel`: of its tiles, all in fp64, and
-  /// of the room for tiles of others while they factor, by single columns where they go by whole
-  /// tasks.
+  /// Host bytes of one rank of a grid with `automatic_super_panel`: its tiles, all in fp64, and the
+  /// room for tiles of others while the ranks factor. Whole tasks are taken by single columns.
   ///
   /// Throws   ShapeError also as `RankOrder` does; ValueError if the rank is none of the grid.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size, RankGrid const& grid,
                                   int rank);
 
-  /// A tile size that is fast for a matrix of order n and devices with this budget (0: enough):
-  /// large enough for products at full rate, small enough for eight rows of tiles, and for 16 tiles
-  /// on a device. On one core of a host at most 384, and rows of tiles that are alike, which ranks
-  /// share better.
+  /// A tile size that is fast for a matrix of order n and devices with this budget (0: enough). It
+  /// is large enough for products at full rate, and small enough for eight rows of tiles and for 16
+  /// tiles on a device. On one core of a host it is at most 384, and divides n into rows of tiles
+  /// that are alike, which ranks share better.
   static std::int64_t automatic_tile_size(std::int64_t n, std::size_t budget_bytes = 0);
 
-  /// Throws   MemoryError if tiles of this map need more than the devices have that must hold them,
-  ///          or more than max_bytes, of several ranks with the room for tiles of others in blocks
-  ///          of so many columns (`CholeskyOptions::column_block`).
+  /// Throws   MemoryError if tiles of this map need more memory than the devices that must hold
+  ///          them have; MemoryError if they need more than max_bytes. On several ranks the room
+  ///          for tiles of others counts, in blocks of so many columns
+  ///          (`CholeskyOptions::column_block`).
   void require_memory(PrecisionMap const& map, std::int64_t column_block = 1) const;
 
   /// Whether the tiles hold the matrix: no more once they are overwritten, by a factorisation, or
@@ -170,8 +170,8 @@ class TileStore {
   }
   /// Whether it is this one; `tile`, `data` and `square` are of such tiles alone.
   bool has_tile(std::int64_t i, std::int64_t j) const { return owner(i, j) == rank_; }
-  /// The rank that evaluates the tiles of row i for norms and for A X, and sums these rows: one
-  /// that has some of them, in a column of ranks all.
+  /// The rank that evaluates the tiles of row i for norms and for A X, and sums the row. It has
+  /// some of these tiles itself; in a column of ranks it has all.
   int maker_of_row(std::int64_t i) const {
     auto const [rank, round] = dealt_row(grid_, super_panel_, tiles(), i);
     return grid_.rank_at(rank, round);
@@ -179,7 +179,7 @@ class TileStore {
   /// Whether this is it.
   bool makes_row(std::int64_t i) const { return maker_of_row(i) == rank_; }
 
-  /// Where its tiles lie: Host or Devices.
+  /// The place of its tiles: Host or Devices.
   TileStorage storage() const { return report_.storage; }
   /// The number of the device that has this rank's tiles of row i; -1: they are on the host.
   int device_of_row(std::int64_t i) const {
@@ -193,7 +193,8 @@ class TileStore {
   std::size_t bytes_on(int device) const;
 
   /// The tile (i, j), i >= j. A tile in an 8-bit type is stored transposed, as matrix units read
-  /// it. Of a device's tile it is a copy, until the next call; not for two threads at once then.
+  /// it. A device's tile is returned as a copy that holds until the next call; two threads must not
+  /// call it at once then.
   HostTile tile(std::int64_t i, std::int64_t j) const;
   /// How to read the stored tile as the tile.
   Op op(std::int64_t i, std::int64_t j) const;
@@ -209,8 +210,8 @@ class TileStore {
   /// factor it means nothing.
   double square(std::int64_t i, std::int64_t j) const;
 
-  /// Host memory for tiles of other ranks while it is factored, at least so many bytes, which is
-  /// kept as its tiles are, for the next factorisation of what it holds then. Throws MemoryError.
+  /// Host memory of at least so many bytes, for tiles of other ranks while the matrix is factored.
+  /// It is kept as the tiles are, for the next factorisation. Throws MemoryError.
   std::byte* memory_for_others(std::size_t bytes);
 
  protected:

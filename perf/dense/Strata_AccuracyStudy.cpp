@@ -36,7 +36,8 @@ struct Case {
   std::function<HostMatrix(std::int64_t n)> matrix;
 };
 
-/// {geometric, clustered} x kappa and Matern nu = 1/2 x range, each unscaled and scaled over 1e+-12.
+/// {geometric, clustered} x kappa and Matern nu = 1/2 x range, each unscaled and scaled over
+/// 1e+-12.
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (double const spread : {1.0, 1e12}) {
@@ -65,7 +66,8 @@ DeviceMatrix to_device(HostMatrix const& A) {
   return Kokkos::create_mirror_view_and_copy(Exec::memory_space(), A);
 }
 
-/// ||D (A - L L^T) D||_F / ||D A D||_F over the lower triangle, d_i = a_ii^-1/2; NaN if there is no factor.
+/// ||D (A - L L^T) D||_F / ||D A D||_F over the lower triangle, d_i = a_ii^-1/2; NaN if there is no
+/// factor.
 double factor_error(HostMatrix const& A, DeviceMatrix const& device, LayerList const& layers,
                     CholeskyOptions options) {
   Exec const exec;
@@ -138,8 +140,9 @@ Json solve_case(Case const& one, HostMatrix const& A, DeviceMatrix const& device
   return row;
 }
 
-/// -log10 of ||L - L64||_F / ||L64||_F on paper A's matrix, of the factorisation and of L64 itself rounded once to the
-/// layers' blocks, which no algorithm that stores them can be below.
+/// -log10 of ||L - L64||_F / ||L64||_F on paper A's matrix. It is printed for the factorisation,
+/// and for L64 itself rounded once to the layers' blocks. No algorithm that stores these blocks can
+/// be more accurate than the second.
 Json figure8(LayerList const& layers, std::int64_t n, std::int64_t leaf) {
   Exec const exec;
   DeviceMatrix const A = to_device(generate(MatrixKind::Dominant, n));
@@ -210,7 +213,8 @@ void print_summary(std::vector<Json> const& rows, std::size_t case_count) {
   }
 }
 
-/// With two-way block scales the error must be below that without, on every badly scaled case and low layer list.
+/// With two-way block scales the error must be below that without, on every badly scaled case and
+/// low layer list.
 void print_scaling(std::vector<Json> const& rows) {
   int better = 0, worse = 0;
   for (Json const& row : rows) {

@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// The out-of-core study: variants, budgets, devices and precisions on Matern matrices (nu = 1/2), as
-// paper B has them, to a table and JSON for perf/figures/paper_b.py.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause The out-of-core
+// study: variants, budgets, devices and precisions on Matern matrices (nu = 1/2), as paper B has
+// them, to a table and JSON for perf/figures/paper_b.py.
 #include "Strata_OocStudy.hpp"
 
 #include <core/info/Strata_Version.hpp>
@@ -107,7 +106,8 @@ void write_json(Request const& request, GemmRates const& gemm, GemmRates const& 
   write_text_file(request.json, document.dump(1) + "\n");
 }
 
-// Of the machine that is simulated: numbers of the command line, or a file's at this order of tiles.
+// Rates of the machine that is simulated: numbers of the command line, or a file's at this order of
+// tiles.
 ooc::Rates rates_of(Request const& request, std::int64_t tile) {
   ooc::Rates rates;
   if (request.rates.size() == 1) {
@@ -192,7 +192,7 @@ int run(Request const& request, std::shared_ptr<Communicator const> const& comm)
   return failed ? 1 : 0;
 }
 
-// With the ranks of MPI, if they were asked for.
+// Runs all, with the ranks of MPI if they were asked for.
 int run_all(Request const& request, int argc, char** argv) {
   if (!request.over_ranks) {
     Kokkos::ScopeGuard const kokkos(argc, argv);

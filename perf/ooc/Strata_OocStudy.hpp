@@ -39,11 +39,12 @@ struct Request {
   std::int64_t gemm_n = 8192;
   double gemm_seconds = 2;
   bool refine = false, kl = false, same_device = false, no_peer = false;
-  /// Rates of a machine that is only simulated: Tflop/s of products in fp64, fp32, fp16, fp8 and of
-  /// solves, then GB/s in, out and between devices; or a file with such numbers.
+  /// Rates of a machine that is only simulated, or a file with such numbers. They are Tflop/s of
+  /// products in fp64, fp32, fp16, fp8 and of solves, then GB/s in, out and between devices.
   std::vector<std::string> rates;
-  std::vector<double> network;            ///< GB/s of messages, and microseconds of one
-  std::vector<int> ranks;                 ///< to be simulated, on a grid that is chosen
+  std::vector<double> network;  ///< GB/s of messages, and microseconds of one
+  /// numbers of ranks to be simulated, on a grid that is chosen
+  std::vector<int> ranks;
   std::vector<std::string> grid;          ///< the same on these grids, "4x8", or real ones
   std::vector<std::int64_t> super_panel;  ///< columns of tiles; 0: whole tasks; empty: automatic
   bool over_ranks = false, measure = false;
@@ -61,17 +62,17 @@ struct GemmRates {
 };
 GemmRates gemm_rates(std::int64_t n, double seconds);
 
-/// What a machine does in a second by the order of its tiles, "strata.machine_rates/1": flop_per_s
-/// with fp64, fp32, fp16, fp8 (products; without one, as the one before), trsm and potrf, each by
-/// order; bytes_per_s with in, out, peer, network.
+/// What a machine does in a second, by the order of its tiles: "strata.machine_rates/1". flop_per_s
+/// has fp64, fp32, fp16, fp8 (products; a missing one is as the one before), trsm and potrf, each
+/// by order. bytes_per_s has in, out, peer, network.
 ///
 /// Throws   IoError if the file can't be read; ValueError if it is none.
 nlohmann::json read_rates(std::string const& path);
-/// For tiles of that order. Throws ValueError that says what is missing or wrong.
+/// The rates for tiles of that order. Throws ValueError that says what is missing or wrong.
 ooc::Rates rates_at(nlohmann::json const& document, std::int64_t tile);
-/// The same of a run on a host, in fp64: how long its operations took on all ranks, and, of several
-/// ranks, messages of a tile between two of them, alone, after it. Collective. Throws ValueError if
-/// there were no products.
+/// The same for a run on a host, in fp64: how long its operations took on all ranks. With several
+/// ranks, also how long messages of a tile take between two ranks, alone, after the run.
+/// Collective. Throws ValueError if there were no products.
 nlohmann::json rates_of_run(ooc::TileMatrix<Exec> const& matrix,
                             std::vector<RecordedSpan> const& spans, Communicator const& comm);
 
@@ -85,7 +86,7 @@ struct Case {
   std::int64_t column_block;
 };
 
-/// Its row of the table without results.
+/// The case's row of the table, without results.
 nlohmann::json row_of(Case const& one);
 
 /// How ranks lie, and what they play; by default as the library chooses.
@@ -93,19 +94,19 @@ struct RankCase {
   ooc::RankGrid grid{0, 0};
   std::int64_t super_panel = -1;
 };
-/// As the command line asks, of ranks that are simulated whole tasks where it is silent. Throws
-/// ValueError for a grid or a number of ranks that is none.
+/// The cases that the command line asks for. Where it is silent, simulated ranks have whole tasks.
+/// Throws ValueError for an impossible grid or number of ranks.
 std::vector<RankCase> rank_cases(Request const& request);
 
-/// Their table.
+/// Prints the head of their table.
 void print_rank_heads();
-/// A row of it.
+/// Prints a row of the table.
 void print_rank_row(nlohmann::json const& row);
 
 /// Runs cases, in the host memory of the case before where that fits.
 class Runner {
  public:
-  /// On the ranks of `comm`, if there is one.
+  /// Runs on the ranks of `comm`, if there is one.
   explicit Runner(Request const& request, std::shared_ptr<Communicator const> comm = nullptr)
       : request_(request), comm_(std::move(comm)) {}
 

@@ -131,8 +131,8 @@ std::array<double, 3> flops_of(ooc::TileMatrix<Exec> const& matrix) {
 
 }  // namespace
 
-// On a host one thread copies and works: a copy in counts as part of the products, a copy out and the
-// norm of the final tile as part of TRSM.
+// On a host one thread copies and works. A copy in counts as part of the products. A copy out and
+// the norm of the final tile count as part of TRSM.
 Json rates_of_run(ooc::TileMatrix<Exec> const& matrix, std::vector<RecordedSpan> const& spans,
                   Communicator const& comm) {
   auto const seconds = seconds_by_word(spans, comm);

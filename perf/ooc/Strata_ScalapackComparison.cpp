@@ -1,8 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// Strata's tiles over the ranks of MPI beside ScaLAPACK's pdpotrf and pdpotrs on the same ranks, for the same covariance
-// matrix and right-hand sides, which both take by the same descriptors: seconds, also of the way into tiles and back, and
-// backward errors that are computed in the same way for both.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Strata's tiles
+// over the ranks of MPI beside ScaLAPACK's pdpotrf and pdpotrs on the same ranks. Both take the
+// same covariance matrix and right-hand sides, by the same descriptors. Printed are seconds, also
+// of the way into tiles and back, and backward errors that are computed in the same way for both.
 #include "Strata_BlacsGrid.hpp"
 #include <comm/Strata_Communicator.hpp>
 #include <core/info/Strata_Version.hpp>
@@ -219,7 +218,7 @@ double backward_error(Factor const& factor, System const& system, Block const& X
   return worst;
 }
 
-// Of several runs of several sizes of blocks the fastest.
+// The fastest of several runs with several sizes of blocks.
 template <class Run>
 auto best_of(std::vector<std::int64_t> const& blocks, int repeat, Run const& run) {
   std::optional<decltype(run(blocks.front()))> best;

@@ -17,7 +17,7 @@ using ooc::PrecisionMap, ooc::Rates, ooc::RankOrder;
 
 /// What one rank did in a simulation.
 struct SimulatedRank {
-  std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< to and from other ranks
+  std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< bytes to and from other ranks
   /// Bytes from the host to its devices, back, and between them.
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
   std::uint64_t tile_bytes = 0;  ///< bytes of its own tiles
@@ -41,14 +41,14 @@ struct RankSimulation {
 /// Play a factorisation by several ranks on paper, with the messages between them.
 ///
 /// Each device does one product and one copy in each direction at a time, each rank one message in
-/// each direction. A tile leaves its maker's host once it is there, in its stored precision, and
-/// goes to the devices that need it as soon as it has arrived; a receiver has the room of
-/// `room_of`. Devices keep the tiles of their rank and what the rank has of others; where the
+/// each direction. A tile leaves its maker's host in its stored precision, once it is there. It
+/// goes to the devices that need it as soon as it has arrived. A receiver has the room of
+/// `room_of`. Devices keep the tiles of their rank and what the rank has of others. Where the
 /// budget does not suffice for that, an order with super-panels brings each of its own tiles for
 /// each visit and takes it back. (`ooc::simulate` plays the caches of one rank whose memory is
 /// short.)
 ///
-/// Result   the bytes sent are those of `messages_of`.
+/// Result   the bytes sent are the bytes of `messages_of`.
 /// Cost     one step for each product of whole tasks, for each visit to a super-panel, and for each
 ///          message.
 /// Memory   some 40 bytes a tile, and 9 for each tile that a rank has room for.

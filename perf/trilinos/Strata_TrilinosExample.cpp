@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// Tpetra and Belos with several preconditioners, side by side: how an application that has them takes Strata's.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Tpetra and Belos
+// with several preconditioners, side by side: how an application that has them takes Strata's.
 #include "Strata_TrilinosMatrices.hpp"
 #include <trilinos/Strata_BelosGmresIr.hpp>
 #include <trilinos/Strata_TpetraPreconditioner.hpp>
@@ -59,7 +58,7 @@ struct Outcome {
   double residual, set_up_seconds, solve_seconds;
 };
 
-// Of the wall, or of this process on all processors.
+// Seconds by the clock on the wall, or of this process on all processors.
 double seconds(Options const& options) {
   if (options.processor_time) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -80,7 +79,8 @@ Teuchos::RCP<OP const> ifpack2(Options const& options, perf::TrilinosCase const&
 }
 
 #ifdef STRATA_WITH_MUELU
-// Smoothed aggregation in fp64 with what MueLu sets for a problem of this kind, and for others its defaults.
+// Smoothed aggregation in fp64 with what MueLu sets for a problem of this kind, and for others its
+// defaults.
 Teuchos::RCP<OP const> muelu(perf::TrilinosCase const& problem) {
   Teuchos::ParameterList parameters;
   parameters.set("verbosity", "none");
@@ -178,7 +178,7 @@ Outcome solve(Options const& options, Method const& method, perf::TrilinosCase c
           solve_seconds};
 }
 
-// With the least seconds of the repetitions.
+// The first run, with the least seconds of all repetitions.
 Outcome repeated(Options const& options, Method const& method, perf::TrilinosCase const& problem) {
   Outcome least = solve(options, method, problem);
   for (int k = 1; k < options.repeat; ++k) {
@@ -221,8 +221,9 @@ void write_json(Options const& options, int ranks, std::vector<Outcome> const& o
   STRATA_REQUIRE(IoError, file.flush(), options.json, ": can't be written");
 }
 
-// What is promised: Strata solves every case; multigrid, which makes one symmetric sweep a level, takes no more
-// iterations than Ifpack2's sweeps; where that is asked for, nor do Strata's sweeps alone.
+// What is promised. Strata solves every case. Multigrid, which makes one symmetric sweep a level,
+// takes no more iterations than Ifpack2's sweeps. Where that is asked for, Strata's sweeps alone
+// take no more either.
 int broken_promises(Options const& options, std::vector<Outcome> const& outcomes) {
   int broken = 0, allowed = std::numeric_limits<int>::max();
   auto const complain = [&](Outcome const& o, char const* what) {

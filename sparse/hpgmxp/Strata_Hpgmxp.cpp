@@ -79,7 +79,8 @@ KrylovOptions gmres_options(int restart, double tolerance, std::int64_t iteratio
   return options;
 }
 
-// On a host widening costs more than the bytes save, and on small grids the iterations that a cycle gains less.
+// On a host widening costs more than the bytes save, and on small grids the iterations that a cycle
+// gains less.
 template <class Exec>
 Precision chosen_basis(StencilProblem const& problem, HpgmxpOptions const& options) {
   constexpr std::int64_t large = std::int64_t{128} * 128 * 128;
@@ -102,7 +103,8 @@ KrylovReport solve_once(Exec const& exec, Systems<Exec> const& systems,
   return solve_from_zero(exec, systems, solver);
 }
 
-// Whether any rank is to end. Collective, and no message without `ends`, which all ranks have or none.
+// Whether any rank is to end. Collective, and no message without `ends`, which all ranks have or
+// none.
 bool is_ended(Communicator const& comm, HpgmxpOptions const& options) {
   return options.ends && comm.max(options.ends() ? 1 : 0) > 0;
 }
@@ -165,7 +167,7 @@ void run_solves(Exec const& exec, Systems<Exec> const& systems,
   phase.seconds = comm.max(phase.seconds);
 }
 
-// Of one more solve, which is recorded.
+// The breakdown of one more solve, which is recorded.
 template <class Exec, class Scalar, class Stored>
 Breakdown breakdown(Exec const& exec, Systems<Exec> const& systems,
                     GmresIr<Exec, Scalar, Stored>& solver) {

@@ -53,10 +53,10 @@ constexpr bool has_fp64(RunType run) {
   return run == RunType::Benchmark || run == RunType::StandaloneRef;
 }
 inline constexpr std::int64_t timed_iterations = 300;  ///< least iterations of a timed solve
-/// On how many ranks the mixed solver is validated.
+/// The ranks on which the mixed solver is validated.
 enum class ValidationType {
-  Standard,   ///< on the first `validation_ranks` ranks
-  FullScale,  ///< on all; where fp64 stops at its limit, what it reached is the tolerance
+  Standard,   ///< the first `validation_ranks` ranks
+  FullScale,  ///< all ranks; where fp64 stops at its limit, what it reached is the tolerance
 };
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(ValidationType) {
@@ -85,16 +85,16 @@ struct HpgmxpOptions {
   int traced_iterations = 0;
   /// Called with a sentence at each step.
   std::function<void(std::string const&)> progress = [](std::string const&) {};
-  /// Called after each iteration of the validation's solves, and of the one without rules, with the
-  /// ||b - A x|| / ||b|| that they estimate, on each rank the same.
+  /// Called after each iteration of the validation's solves, and of the solve without rules. Gets
+  /// their estimate of ||b - A x|| / ||b||, the same on each rank.
   std::function<void(double)> on_validation_residual = {};
-  /// Called in the warm-up of a timed phase and before each of its solves with the seconds that are
-  /// left of the warm-up, or of all solves, if they take what they took so far; never within a
-  /// timed solve.
+  /// Called in the warm-up of a timed phase and before each of its solves, never within a timed
+  /// solve. Gets the seconds that are left of the warm-up, or of all solves, if they go on as fast
+  /// as so far.
   std::function<void(double)> on_time_left = {};
   /// Asked on each rank in the validation, before each phase and between timed solves, never within
-  /// one: where it is true on any rank, the run ends. In the validation that is an error of all
-  /// ranks; later what is done by then is the result.
+  /// one. If it is true on any rank, the run ends. In the validation that is an error of all ranks.
+  /// Later, what is done by then is the result.
   std::function<bool()> ends = {};
 };
 
@@ -131,7 +131,7 @@ struct HpgmxpPhase {
 
   /// Counts one more solve.
   void count(KrylovReport const& report);
-  /// Of the solves, in milliseconds.
+  /// The time of an iteration of the solves, in milliseconds.
   double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
   /// Whether every solve ran to its end. One that does not, or breaks down, ends the phase.
   bool completed() const { return is_finite && iterations == solves * solve_iterations; }
@@ -151,7 +151,7 @@ struct HpgmxpResult {
   std::int64_t matrix_bytes = 0;
   /// bytes of matrices, b, x and one solver, on the rank that has the least
   std::int64_t held_bytes = 0;
-  std::optional<HpgmxpValidation> validation;  ///< on its ranks, if it ran
+  std::optional<HpgmxpValidation> validation;  ///< validation on its ranks, if it ran
   std::optional<HpgmxpPhase> mixed, fp64;      ///< the phases that ran
   std::vector<TracedProcess> trace;  ///< spans of the traced iterations, rank by rank; on rank 0
   bool is_cut = false;  ///< `HpgmxpOptions::ends` ended it before all that was asked for had run

@@ -19,9 +19,9 @@ struct HpgmxpFree {
   double set_up_seconds = 0;           ///< time to make the hierarchy
 };
 
-/// Solve the same matrix for the same right-hand side from zero to the same tolerance, over the
-/// same ranks: CG (FGMRES if beta is not 0) with a V-cycle of trilinear transfers over as many
-/// levels as the grid allows. Sizes may be odd. Collective.
+/// Solves the same matrix for the same right-hand side from zero to the same tolerance, over the
+/// same ranks. The method is CG (FGMRES if beta is not 0) with a V-cycle of trilinear transfers,
+/// over as many levels as the grid allows. Sizes may be odd. Collective.
 ///
 /// Throws   what `make_trilinear_hierarchy` and the solvers throw, on all ranks.
 template <class Exec>

@@ -52,7 +52,6 @@ LONGER_FUNCTIONS = {
     "perf/ooc/Strata_OocStudy.cpp": 100,
     "perf/ooc/Strata_OocStudyRun.cpp": 100,
     "python/Strata_Geostat.cpp": 90,
-    "python/Strata_Inference.cpp": 70,
     "python/strata/_fit.py": 100,
     "python/strata/dense.py": 80,
     "python/strata/ooc.py": 120,

@@ -14,12 +14,14 @@
 
 namespace strata::c::detail {
 
-/// Threads that help the caller with some milliseconds of work. One that begins when the work is done does nothing, and is not waited
-/// for: where all processors are busy, say with the threads of a BLAS that look for work, it may be as late as the work takes.
+/// Threads that help the caller with some milliseconds of work. A helper that begins when the work
+/// is done does nothing, and nobody waits for it. Where all processors are busy, say with the
+/// threads of a BLAS that look for work, a helper may begin as late as that.
 class Helpers {
  public:
-  /// work(k) by the caller for k = 0, and by helpers that begin in time for k = 1, ... below `count`. Returns when all that began
-  /// have ended; the caller's share must go on until nothing is left.
+  /// work(k) by the caller for k = 0, and by helpers that begin in time for k = 1, ... below
+  /// `count`. Returns when all that began have ended; the caller's share must go on until nothing
+  /// is left.
   ///
   /// Throws   what work throws, the caller's first.
   template <class Work>

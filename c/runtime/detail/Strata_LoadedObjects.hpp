@@ -7,9 +7,10 @@
 
 namespace strata::c::detail {
 
-/// The program, or a library of the process, that is linked to a library whose name begins so and is neither this
-/// library nor one that this is linked to, directly or not; nor another one of Strata's that starts Kokkos at its first
-/// need as this one does, the C interface or the package for Python. Empty if there is none.
+/// The program, or a library of the process, that is linked to a library whose name begins so. It
+/// is not this library, nor a library to which this one is linked, directly or not. Nor is it
+/// Strata's C interface or its package for Python, which start Kokkos at their first need as this
+/// library does. Empty if there is none.
 std::string other_object_that_needs(std::string const& library);
 
 }  // namespace strata::c::detail

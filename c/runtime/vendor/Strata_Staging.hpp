@@ -13,14 +13,17 @@ namespace strata::c::vendor {
 
 enum class Way { ToDevice, ToHost };
 
-/// Copy between matrices in a host's ordinary memory and their copy without padding on the device, on an instance.
+/// Copy between matrices in a host's ordinary memory and their copy without padding on the device,
+/// on an instance.
 ///
-/// A driver alone copies ordinary memory at a fifth of the bus's rate and less. Here up to eight threads take pieces in turns:
-/// each copies them to or from pinned memory of its own while the bus is at work on others.
+/// A driver alone copies ordinary memory at a fifth of the bus's rate and less. Here up to eight
+/// threads take pieces in turns. Each copies them to or from its own pinned memory while the bus is
+/// at work on others.
 ///
 /// Sync     returns when the copy is there.
-/// Memory   4 MiB of pinned memory for each thread; what up to four callers at once had is kept until Kokkos ends. A copy of no part
-///          takes that of one thread, so that a copy back finds it.
+/// Memory   4 MiB of pinned memory for each thread; the memory of up to four callers at once is
+///          kept until Kokkos ends. A copy of no part takes the memory of one thread, so that a
+///          copy back finds it.
 /// Throws   MemoryError, VendorError.
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
 void copy(Kokkos::DefaultExecutionSpace const& exec, Way way, HostMatrices const& host,

@@ -195,7 +195,8 @@ struct Lanes {
     std::memcpy(&x, values, sizeof x);
   }
 
-  // f(x, j) for the tiles of rows i, `rows` at a time, whose first columns are j = j0, ..., j1 - block
+  // f(x, j) for the tiles of rows i, `rows` at a time, whose first columns are j = j0, ..., j1 -
+  // block
   template <class Function>
   STRATA_INLINE void for_tiles(std::int64_t i, std::int64_t j0, std::int64_t j1,
                                Function const& f) const {
@@ -206,7 +207,8 @@ struct Lanes {
         f(x, j);
       }
   }
-  // By panels, each updated with those before it, `panel` columns at a time, and then factored by rows of tiles.
+  // Works by panels of `panel` columns. Each is updated with the panels before it, and then
+  // factored by rows of tiles.
   STRATA_INLINE void factor() {
     std::int64_t const n = order();
     for (std::int64_t j0 = 0; j0 < n; j0 += panel) {
@@ -225,7 +227,8 @@ struct Lanes {
     }
   }
 
-  // L Y = B, L^T X = Y for columns c to c + m of B; Y^T has the rows that L would have below its last.
+  // L Y = B, L^T X = Y for columns c to c + m of B; Y^T has the rows that L would have below its
+  // last.
   template <int m>
   STRATA_INLINE void solve(std::int64_t c) const {
     Vector* y[m];

@@ -22,7 +22,7 @@ constexpr std::int64_t diagonal_block_order(Precision precision) {
 ///          Of S and L the lower triangles are read and written, `inverse` whole.
 /// Result   info as of `LeafBlas::potrf`.
 /// Sync     enqueued, one kernel. Devices only.
-/// Source   The elimination that turns S into L turns the rows of I into those of L^-T
+/// Source   The elimination that turns S into L turns the rows of I into the rows of L^-T
 ///          (Gauss-Jordan); as a row of S is done with, a row of I takes its place.
 template <class Exec>
 void factor_diagonal_block(Exec const& exec, ConstMatrixRef<typename Exec::memory_space> const& S,

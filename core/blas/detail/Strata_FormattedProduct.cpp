@@ -134,7 +134,7 @@ void FormattedProduct<Exec>::gemm(LeafBlas<Exec>& blas, Op op_a, Op op_b, double
   }
 }
 
-// Into fp32, by blocks of the operands, of which those of B are copied once.
+// Multiplies into fp32, by blocks of the operands. The blocks of B are copied once.
 template <class Exec>
 void FormattedProduct<Exec>::add(LeafBlas<Exec>& blas, Op op_a, Op op_b, double alpha,
                                  ConstMatrix const& A, ConstMatrix const& B, double beta,

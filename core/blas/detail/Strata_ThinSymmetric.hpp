@@ -10,8 +10,8 @@
 
 namespace strata::detail {
 
-/// C = alpha A B + beta C, for a symmetric A and a C of one or two columns. The time is that of
-/// reading a triangle of A once for each column.
+/// C = alpha A B + beta C, for a symmetric A and a C of one or two columns. It takes as long as to
+/// read a triangle of A once for each column.
 ///
 /// A, B and C are all fp64 or all fp32, without scales; sums have that type, in an order that
 /// depends on the shape alone.

@@ -115,7 +115,7 @@ bool WidenedBlas<Exec, Backend>::gemm(Op op_a, Op op_b, double alpha, ConstMatri
   return true;
 }
 
-// By halves, so that all but blocks of order `syrk_limit` is a gemm.
+// Divides by halves, so that all but blocks of order `syrk_limit` is a gemm.
 template <class Exec, class Backend>
 bool WidenedBlas<Exec, Backend>::syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A,
                                       double beta, Matrix const& C) {

@@ -13,7 +13,7 @@
 
 namespace strata::detail {
 
-/// Operations on mixed types by way of those of `Backend` on one type, with the members of
+/// Operations on mixed types, made of the operations of `Backend` on one type, with the members of
 /// `vendor::Blas`.
 ///
 /// Operands of another type than the accumulator's are widened block by block into the workspace. A

@@ -19,7 +19,8 @@ namespace strata {
 namespace {
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
-// Of OpenBLAS' memory.c on 64-bit processors; a thread of the system has a stack and an arena of malloc besides.
+// The bytes of a buffer come from OpenBLAS' memory.c on 64-bit processors. A thread of the system
+// also has a stack and an arena of malloc.
 constexpr std::size_t buffer_bytes = 128 * mebibyte, thread_bytes = buffer_bytes + 72 * mebibyte;
 
 std::mutex mutex;  // of what follows

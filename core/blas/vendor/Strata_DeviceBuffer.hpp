@@ -39,7 +39,7 @@ class DeviceBuffer {
   DeviceBuffer(DeviceBuffer const&) = delete;
   DeviceBuffer& operator=(DeviceBuffer const&) = delete;
 
-  /// At least `bytes` bytes; what they held before is lost when the buffer grows.
+  /// Returns at least `bytes` bytes. What they held before is lost when the buffer grows.
   ///
   /// Sync     fences the instance when the buffer grows, for the old one may be in use.
   /// Throws   MemoryError with the bytes asked for.
@@ -48,7 +48,7 @@ class DeviceBuffer {
     auto const address = reinterpret_cast<std::uintptr_t>(memory_.data());
     return reinterpret_cast<void*>((address + alignment - 1) / alignment * alignment);
   }
-  /// All of it.
+  /// The whole buffer.
   Memory const& memory() const { return memory_; }
 
  private:

@@ -150,13 +150,13 @@ class DiagonalTiles {
     tell<BelowIsUpdated, 5>();
     begin_next(warp_);
   }
-  // By warps 2, 3, 5, 6 and 7.
+  // Warps 2, 3, 5, 6 and 7 call it.
   __device__ __forceinline__ void update_second_half_below() {
     meet<FirstIsThere, 5>();
     product<T>(Into::Subtracted, below_at, solution_at, now_ + half, order, half, half,
                warp_ < 4 ? warp_ - 2 : warp_ - 3, 5);
   }
-  // By four warps, when the first half of the tile below is solved for.
+  // Four warps call it, when the first half of the tile below is solved for.
   __device__ __forceinline__ void begin_next(int u) {
     if (u < 2) {
       Arrival<T, order> next(m_.diagonal(col_ + 1), u * lanes + lane_);

@@ -19,7 +19,8 @@ namespace strata::vendor {
 #ifdef KOKKOS_ENABLE_CUDA
 namespace tiles {
 
-/// Each block takes tasks, one by one, in the order of their numbers: those of a column together.
+/// Each block takes tasks, one by one, in the order of their numbers. The tasks of a column follow
+/// one another.
 template <class T>
 __global__ void __launch_bounds__(threads, 1) factor(Matrices<T> m) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -39,8 +40,8 @@ __global__ void __launch_bounds__(threads, 1) factor(Matrices<T> m) {
 #endif
 }
 
-/// Whether the device can run the kernel, and code for it was compiled that is not empty; if so, it may take the shared memory
-/// that it needs.
+/// Whether the device can run the kernel, and code for it was compiled that is not empty. If so,
+/// the kernel may take the shared memory that it needs.
 template <class T>
 bool prepare(Kokkos::Cuda const& exec) {
   auto const& device = exec.cuda_device_prop();

@@ -40,7 +40,7 @@ __device__ __forceinline__ void multiply(double (&acc)[R][4], double const* F, d
 }
 
 /// x as the sum of two numbers of tf32, of which the matrix units ignore the last 13 bits, without
-/// the instructions that convert. Of a NaN only `small` is sure to be a NaN.
+/// the instructions that convert. If x is a NaN, only `small` is sure to be a NaN.
 struct TwoParts {
   unsigned large, small;
 

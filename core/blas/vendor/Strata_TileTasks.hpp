@@ -16,8 +16,8 @@
 
 namespace strata::vendor::tiles {
 
-/// The operands, and the workspace by whose tiles tasks hand on numbers: each number is its own
-/// flag, as all bits are 1 until it is there.
+/// The operands, and the workspace by whose tiles tasks hand on numbers. Each number is its own
+/// flag: all bits are 1 until it is there.
 template <class T>
 struct Matrices {
   T *A, *V;  ///< V: the inverse, or null
@@ -52,7 +52,7 @@ struct Matrices {
   __device__ T* tile(int i) const { return tiles + std::int64_t{i} * order * order; }
 };
 
-/// The larger of a magnitude and that of x, if this is finite.
+/// The larger of `most` and the magnitude of x, if this is finite.
 template <class T>
 __device__ __forceinline__ T larger_finite(T most, T x) {
   constexpr T finite = Kokkos::Experimental::finite_max_v<T>;
@@ -66,14 +66,14 @@ __device__ __forceinline__ void raise(double* largest, T most) {
 #pragma unroll
   for (int distance = lanes / 2; distance > 0; distance /= 2)
     most = max(most, __shfl_xor_sync(~0u, most, distance));
-  // Of numbers that are not negative the bits are in the numbers' order.
+  // The bits of numbers that are not negative have the numbers' order.
   if (threadIdx.x % lanes == 0)
     atomicMax(reinterpret_cast<unsigned long long*>(largest),
               Kokkos::bit_cast<unsigned long long>(static_cast<double>(most)));
 }
 
-/// A tile of the workspace, or `rows` x `cols` of it that begin at `from`, on its way to the shared
-/// memory or to a matrix, by `count` threads.
+/// A tile of the workspace, or its part of `rows` x `cols` that begins at `from`, on its way to the
+/// shared memory or to a matrix, by `count` threads.
 template <class T, int count, int rows = order, int cols = order>
 class Arrival {
  public:
@@ -81,7 +81,7 @@ class Arrival {
       : col_(thread / rows),
         row_(thread % rows),
         from_(reinterpret_cast<Bits<T> const volatile*>(from) + col_ * order + row_) {}
-  /// Until its last numbers are there, asking seldom.
+  /// Waits until the last numbers of the tile are there, and asks seldom.
   __device__ __forceinline__ void wait() const {
     while (from_[(each - 1 - (cols % step != 0)) * step * order] == unset) __nanosleep(20);
   }
@@ -96,7 +96,7 @@ class Arrival {
       if (is_inside(m)) S[(col_ + m * step) * ld<T> + row_] = Kokkos::bit_cast<T>(bits_[m]);
     __syncwarp();  // barriers and products want all lanes
   }
-  /// To a matrix, as far as it has `rows_there` and `cols_there`.
+  /// Writes the tile to a matrix, as far as that has `rows_there` and `cols_there`.
   template <bool is_lower>
   __device__ __forceinline__ void put_in_matrix(T* to, std::int64_t ld_to, int rows_there,
                                                 int cols_there) {
@@ -168,8 +168,8 @@ __device__ __forceinline__ void store(T const* S, T* to, std::int64_t ld_to, int
 /// its own. It does so at its end, since in a column that block waits for the tile below before it
 /// has sent all.
 ///
-/// No task waits for one of a higher number, and that block for none that waits for what it has not
-/// sent yet: so that two blocks are enough.
+/// No task waits for a task of a higher number. That block waits for no task that waits for what
+/// the block has not sent yet. So two blocks are enough.
 template <class T>
 class TileTask {
  public:

@@ -82,7 +82,8 @@ std::string identity(runtime::Properties const& /*device*/, int id) {
 
 #endif
 
-// Of the messages between devices, which the sparse module sends, where it is built in: 2.28.9 is 22809.
+// Adds the library of messages between devices, which the sparse module sends, where it is built
+// in. 2.28.9 is 22809.
 void add_messages(std::vector<Library>& found) {
   int version = 0;
   auto* const get_version = strata::detail::symbol<int(int*)>("ncclGetVersion");

@@ -70,7 +70,8 @@ class WideNumber {
       if (digits_[i] != other.digits_[i]) return digits_[i] < other.digits_[i];
     return false;
   }
-  /// The number as a sum of three, multiples of 1, 2^42 and 2^84, all but the last at most 2^41 of these in magnitude.
+  /// The number as a sum of three, multiples of 1, 2^42 and 2^84, all but the last at most 2^41 of
+  /// these in magnitude.
   constexpr std::array<double, 3> parts() const {
     std::array<double, 3> result{};
     std::int64_t carry = 0;
@@ -92,18 +93,19 @@ class WideNumber {
   std::array<std::int64_t, 6> digits_;
 };
 
-/// One modulus p, for kernels that take integers modulo p and back. Remainders are -h to p - 1 - h with h = p / 2 rounded down.
+/// One modulus p, for kernels that take integers modulo p and back. Remainders are -h to p - 1 - h
+/// with h = p / 2 rounded down.
 struct Modulus {
   std::int32_t p, h;
-  std::uint32_t
-      reciprocal;  ///< 2^32 / p rounded up: its product with t < 2^24 has t / p rounded down as its upper 32 bits
+  /// 2^32 / p rounded up: its product with t < 2^24 has t / p rounded down as its upper 32 bits
+  std::uint32_t reciprocal;
   std::uint32_t low, high;  ///< 256^j modulo p, in bytes with signs, j = 0 to 3 and 4 to 7
-  std::int32_t
-      offset;  ///< makes a sum of bytes times these positive, and its remainder that of the number plus h
+  /// makes a sum of bytes times these positive, and its remainder that of the number plus h
+  std::int32_t offset;
   std::int32_t fold;         ///< 2^16 modulo p, at most p / 2 in magnitude
   std::int32_t fold_offset;  ///< a multiple of p, plus h, above 2^15 |fold|
-  double weights
-      [3];  ///< parts of the number that is 1 modulo p and 0 modulo the others, between -P / 2 and P / 2
+  /// parts of the number that is 1 modulo p and 0 modulo the others, between -P / 2 and P / 2
+  double weights[3];
 };
 
 /// The first S moduli and their product P.
@@ -120,7 +122,8 @@ constexpr std::int64_t symmetric(std::int64_t x, std::int64_t p) {
   return r > p / 2 ? r - p : r;
 }
 
-/// Number j of the constants of one modulus: sum over the bytes b_j of z + 2^63, of b_j 256^j modulo p, with b_j - 128 for b_j.
+/// Number j of the constants of one modulus: sum over the bytes b_j of z + 2^63, of b_j 256^j
+/// modulo p, with b_j - 128 for b_j.
 constexpr Modulus modulus(std::int64_t p, WideNumber const& product) {
   Modulus m{};
   m.p = static_cast<std::int32_t>(p);
@@ -175,8 +178,8 @@ inline Moduli const& moduli_table(int count) {
   return tables[static_cast<std::size_t>(count)];
 }
 
-/// How large a row's norm may be in its rounding units, so that sums of products of two such rows keep off P / 2 by a part
-/// of 2^-10 (`IntegerBlas`).
+/// How large a row's norm may be in its rounding units, so that sums of products of two such rows
+/// keep off P / 2 by a part of 2^-10 (`IntegerBlas`).
 inline double largest_norm(Moduli const& m) { return std::sqrt(m.half) * (1 - 0x1p-9); }
 
 /// The same of the sum of squares of the integers that a row is rounded to.
@@ -208,8 +211,9 @@ KOKKOS_FORCEINLINE_FUNCTION TwoNumbers two_sum(double a, double b) {
 
 /// The integer X, |X| < P / 2, whose remainder modulo number s is remainder(s).
 ///
-/// Sums of weights in three parts, and what of them is a multiple of P, are integers below 2^53 in the part's unit: no sum or
-/// product is rounded, so that fused and separate operations give the same bits. Only the last part's rest below 2^-106 is.
+/// Sums of weights in three parts, and what of them is a multiple of P, are integers below 2^53 in
+/// the part's unit. No sum or product is rounded, so that fused and separate operations give the
+/// same bits. Only the last part's rest below 2^-106 is rounded.
 template <class Remainder>
 KOKKOS_FORCEINLINE_FUNCTION TwoNumbers chinese_remainder(Moduli const& m,
                                                          Remainder const& remainder) {

@@ -10,12 +10,13 @@
 
 namespace strata::vendor {
 
-/// C_p = A_p B_p^T or C_p + A_p B_p^T for p < count, of bytes with signs, rows contiguous, into column-major int32.
+/// C_p = A_p B_p^T or C_p + A_p B_p^T for p < count, of bytes with signs, rows contiguous, into
+/// column-major int32.
 struct Int8Product {
   std::int8_t const *a, *b;                ///< m x k and n x k
   std::int32_t* c;                         ///< m x n
   std::int64_t m, n, k;                    ///< multiples of 16
-  std::int64_t lda, ldb, ldc;              ///< of rows, rows and columns; multiples of 16
+  std::int64_t lda, ldb, ldc;              ///< distances of rows, rows and columns; multiples of 16
   std::int64_t plane_a, plane_b, plane_c;  ///< from one p to the next
   int count;
   bool accumulate;
@@ -29,7 +30,8 @@ class Int8Gemm {
   ~Int8Gemm();
   Int8Gemm(Int8Gemm&&) noexcept;
 
-  /// False, with nothing done, if there is no such library, or it has no algorithm for these extents.
+  /// False, with nothing done, if there is no such library, or it has no algorithm for these
+  /// extents.
   bool operator()(Int8Product const& product);
 
   /// The number of the instance's device; a host's is 0.

@@ -16,7 +16,7 @@ class NumberLayout {
   explicit NumberLayout(bool single = false, bool little_endian = true)
       : single_(single), swap_(little_endian != (std::endian::native == std::endian::little)) {}
 
-  /// Whether the file's bytes are those of fp64 in memory.
+  /// Whether the file has the same bytes as fp64 in memory.
   bool is_native() const { return !single_ && !swap_; }
   std::size_t bytes() const { return single_ ? 4 : 8; }
 

@@ -38,16 +38,19 @@ struct TableColumns {
   bool geographic = false;
   std::size_t count = 0;  ///< fields of each line
   char delimiter = ',';
-  std::vector<std::string> names;  ///< of all columns
-  /// Name and number of those whose numbers are read: coordinates, the value of stations, then what is asked for beside them.
+  std::vector<std::string> names;  ///< names of all columns
+  /// Name and number of those whose numbers are read: coordinates, the value of stations, then what
+  /// is asked for beside them.
   std::vector<std::pair<std::string, std::size_t>> used;
 
   bool is_used(std::size_t column) const;
 };
 
-/// The columns of these names and more of numbers, as in StationColumns, or those of the rule of `read_stations`.
+/// The columns of these names and more of numbers, as in StationColumns, or those of the rule of
+/// `read_stations`.
 ///
-/// Throws   IoError that says what was found where a column is not there, there twice, or not to be told from others.
+/// Throws   IoError that says what was found where a column is not there, there twice, or not to be
+///          told from others.
 TableColumns find_columns(LineReader const& lines, std::string_view header,
                           std::vector<std::string> const& names,
                           std::vector<std::string> const& also, bool with_values);

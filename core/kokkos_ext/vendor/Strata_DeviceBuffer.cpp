@@ -98,7 +98,7 @@ class Pool {
     int before = 0;
     (void)STRATA_RUNTIME(GetDevice)(&before);
     (void)STRATA_RUNTIME(SetDevice)(device_);
-    // an error that is left would be taken for that of the next kernel
+    // an error that is left would be taken for an error of the next kernel
     if (!work()) (void)STRATA_RUNTIME(GetLastError)();
     (void)STRATA_RUNTIME(SetDevice)(before);
   }

@@ -84,13 +84,14 @@ auto Executor<Exec>::needs_of(std::size_t device) const -> Needs {
   return needs;
 }
 
-// That a tile of another rank and its forms take at most.
+// The most blocks that a tile of another rank and its forms take.
 template <class Exec>
 std::int64_t Executor<Exec>::blocks_of_others(std::size_t device) const {
   return plan_.blocks_per_tile() - (is_at_home_[device] || room_bytes_ > 0 ? 1 : 0);
 }
 
-// What the tiles of other ranks take of the only device's budget, so that they come to it at once, if that leaves most of it.
+// What the tiles of other ranks take of the only device's budget. If that leaves most of the
+// budget, they come to the device at once.
 template <class Exec>
 std::size_t Executor<Exec>::room_on_device() const {
   if (is_at_home_.front()) return 0;
@@ -136,8 +137,9 @@ void Executor<Exec>::make_memories(bool may_hold_others) {
   for (auto const& memory : memories_) progress_.on_stop([&memory = *memory] { memory.wake(); });
 }
 
-// Whether so many blocks hold all tiles that the device makes, and their sums, in the worst case each in a block of its
-// own, beside what others send and what its streams take.
+// Whether so many blocks hold all tiles that the device makes, and their sums. In the worst case
+// each has a block of its own. What others send and what the device's streams take needs blocks as
+// well.
 template <class Exec>
 bool Executor<Exec>::stays(std::size_t device, Needs const& needs, std::int64_t blocks) const {
   if (order_.super_panel == 0 || rules_.eviction == Eviction::AtOnce) return false;
@@ -160,7 +162,7 @@ auto Executor<Exec>::pool_of(std::size_t device, std::size_t bytes) -> typename 
 template <class Exec>
 Executor<Exec>::~Executor() = default;
 
-// By what the ranks send one another tiles. Collective.
+// The link by which the ranks send one another tiles. Collective.
 template <class Exec>
 MailboxLink Executor<Exec>::link_for(std::vector<Route> const& routes) {
   Communicator const& comm = *matrix_.comm();
@@ -265,7 +267,8 @@ void Executor<Exec>::report_on(CholeskyReport& report) {
     report.flop_per_s = static_cast<double>(potrf_flops(matrix_.order())) / report.factor_seconds;
 }
 
-// Of a column whose tiles on this rank are all final; also where the run has come to an end meanwhile.
+// Writes a column whose tiles on this rank are all final, even if the run has come to an end
+// meanwhile.
 template <class Exec>
 void Executor<Exec>::write_checkpoint(std::int64_t j) {
   for (std::int64_t i = j; i < matrix_.tiles(); ++i)

@@ -24,24 +24,26 @@ namespace strata::ooc::detail {
 
 /// Plays one rank's part of an order on a machine: one worker for each stream.
 ///
-/// Where a tile has several visits, its sums stay on the device between them if there is room for all tiles of
-/// the rank; else they go home after each, to where the tile is stored. A worker on a host whose budget was left open has
-/// all tiles at home: its pool holds what they are rounded to, and sums of low ones. A device has those at home that the
-/// matrix keeps in its memory, and those of other ranks that come to slots there.
+/// Where a tile has several visits, its sums stay on the device between visits if there is room for
+/// all tiles of the rank. Else the sums go home after each visit, to where the tile is stored. A
+/// worker on a host whose budget was left open has all tiles at home. Its pool holds their rounded
+/// copies, and sums of tiles in low precision. A device has tiles at home that the matrix keeps in
+/// its memory, and tiles of other ranks that come to slots there.
 template <class ExecutionSpace>
 class Executor {
  public:
   using Mark = typename Lane<ExecutionSpace>::Mark;
   using Memory = DeviceMemory<ExecutionSpace>;
 
-  /// `devices`: those of the machine, each with a budget of at least the smallest. `checkpoint`: the
-  /// folder for finished columns, or "".
+  /// `devices` are the machine's, each with a budget of at least the smallest. `checkpoint`:
+  /// the folder for finished columns, or "".
   Executor(Machine<ExecutionSpace>& machine, Devices const& devices,
            TileMatrix<ExecutionSpace>& matrix, RankOrder const& order, std::string checkpoint,
            CholeskyOptions const& options);
   ~Executor();
 
-  /// Make all visits; the report's times, bytes and counts. All ranks have the same result, or throw the same.
+  /// Make all visits; the report's times, bytes and counts. All ranks have the same result, or
+  /// throw the same.
   Info run(CholeskyReport& report);
 
  private:
@@ -57,7 +59,8 @@ class Executor {
   void make_memories(bool may_hold_others);
   std::size_t room_on_device() const;
   typename Memory::Pool pool_of(std::size_t device, std::size_t bytes);
-  // What a device needs: blocks for tiles and their forms, but for tiles that it has at home, and tiles of other ranks.
+  // What a device needs: blocks for tiles and their forms, but for tiles that it has at home, and
+  // tiles of other ranks.
   struct Needs {
     std::int64_t own = 0;     // blocks of those that it makes
     std::int64_t near = 0;    // of the rank's others

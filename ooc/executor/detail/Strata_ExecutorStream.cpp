@@ -14,7 +14,8 @@ template <class Exec>
 void Executor<Exec>::Stream::run(std::vector<Visit> const& visits, std::latch& ready) {
   std::optional<Recorder::OnThread> recorded;
   std::optional<vendor::OnNode> near_device;
-  // As many as its kernels have, whatever the number of streams, on which the bits of L would depend.
+  // As many as its kernels have, whatever the number of streams, on which the bits of L would
+  // depend.
   std::optional<BlasThreads> threads;
   try {
     recorded.emplace(executor_.recorder_,
@@ -55,8 +56,8 @@ void Executor<Exec>::Stream::prepare() {
   work_.fence();
 }
 
-// One of each operation, so that libraries make their handles and workspaces, and kernels are
-// loaded, before the first tile waits for them; unless the worker has done so for such tiles.
+// Does each operation once, unless the worker has done so for such tiles. So libraries make their
+// handles and workspaces, and kernels are loaded, before the first tile waits for them.
 template <class Exec>
 void Executor<Exec>::Stream::warm_up() {
   std::int64_t const edge = plan_.rows(0);
@@ -200,7 +201,8 @@ void Executor<Exec>::Stream::leave(Sums const& C, Visit const& visit) {
     executor_.exchange_->finish_visit(executor_.order_.step_of(visit), end, in_.record());
 }
 
-// Where the tile is stored, unless it is there; the mark that says when, which is `made` or follows it.
+// Where the tile is stored, unless it is there; the mark that says when, which is `made` or follows
+// it.
 template <class Exec>
 auto Executor<Exec>::Stream::go_home(std::byte const* data, std::int64_t i, std::int64_t j,
                                      std::size_t bytes, Mark const& made) -> Mark {

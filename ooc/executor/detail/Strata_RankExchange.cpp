@@ -28,10 +28,11 @@ void tell(char const* what, Message const& message, char const* whom, int rank) 
                 now, now);
 }
 
-// Sends to one rank: the next one in order, and, with few under way, a tile that is final before it, which the rank has room for.
+// Sends to one rank the next tile in order. With few under way it also sends a tile that is final
+// before, for which the rank has room.
 constexpr int most_open = 16, most_open_early = 2;
-// Between looks at messages. On a host they take time from the streams' products, so that looks become rare while nothing
-// moves and no stream waits for a tile.
+// Between looks at messages. On a host they take time from the streams' products, so that looks
+// become rare while nothing moves and no stream waits for a tile.
 constexpr std::chrono::microseconds pause_beside_device(20), shortest_pause_on_host(100),
     longest_pause_on_host(1600);
 
@@ -99,7 +100,7 @@ bool RankExchange<Exec>::is_staged(Message const& sent) const {
          (transport_ == Transport::Enqueued && matrix_.device_of_row(sent.row) != device_);
 }
 
-// Of the tiles that are staged for one rank.
+// The most bytes of a tile that is staged for one rank.
 template <class Exec>
 std::size_t RankExchange<Exec>::widest_of(Queue const& queue) const {
   std::size_t widest = 0;
@@ -170,7 +171,8 @@ std::byte const* RankExchange<Exec>::staged(Queue& queue, std::int64_t number) {
   return Lane<Exec>::is_reached(stage->copied) ? stage->data : nullptr;
 }
 
-// A device that fails stops the rank like a stream that does: its messages come to their end without bytes.
+// A device that fails stops the rank like a stream that does: its messages come to their end
+// without bytes.
 template <class Exec>
 bool RankExchange<Exec>::is_reached(Mark const& mark) {
   try {
@@ -193,7 +195,8 @@ void RankExchange<Exec>::finish_visit(std::int64_t step, Mark const& end, Mark c
   wake();
 }
 
-// The first tile that is missing is the one that keeps streams waiting: they come in the order in which they are needed.
+// The first tile that is missing is the one that keeps streams waiting: they come in the order in
+// which they are needed.
 template <class Exec>
 void RankExchange<Exec>::tell_silence(double seconds,
                                       std::function<void(int, double)> const& on_silence) {
@@ -237,8 +240,8 @@ void RankExchange<Exec>::run(int streams, std::function<void(int, double)> const
   }
 }
 
-// Steps whose visits are made, once what they enqueued has run; other messages go on until then. Once the streams have
-// ended there are none to come.
+// Steps whose visits are made, once what they enqueued has run; other messages go on until then.
+// Once the streams have ended there are none to come.
 template <class Exec>
 bool RankExchange<Exec>::end_visits(int streams) {
   bool ended = false;

@@ -38,39 +38,43 @@ inline PretendedCarrier& pretended_carrier() {
 /// How long a stream waits for a tile before its sender is told of, which a test shortens.
 inline std::atomic<double> patience_seconds{60};
 
-/// Between which ranks these messages go.
+/// The pairs of ranks between which these messages go.
 std::vector<Route> routes_of(RankMessages const& messages);
 
-/// One rank's messages of a factorisation: final tiles go from where they are, or, if they are on a device and the link can't
-/// read it, from host memory that they are copied to. Those of others come to slots of host memory, from where devices copy
-/// them in, or of the device's, which works on them there. What a rank passes on goes on from its slot.
+/// One rank's messages of a factorisation. Final tiles leave from where they are. If they are on a
+/// device whose memory the link can't read, they are copied to host memory first. Tiles of others
+/// arrive in slots of host memory, from where devices copy them in, or in slots of the device's
+/// memory. What a rank passes on goes on from its slot.
 ///
-/// A rank that stops, for an error of its streams or of a device, or a breakdown, sends the rest of its messages without
-/// bytes, by which their receivers stop too; each rank's messages all come to their end, so that none is left waiting. An error
-/// of a message itself is this rank's alone (`run`).
+/// A rank may stop, for an error of its streams or of a device, or for a breakdown. Then it sends
+/// the rest of its messages without bytes, and the receivers stop too. So all messages come to
+/// their end, and no rank is left waiting. An error of a message itself concerns this rank alone
+/// (`run`).
 template <class ExecutionSpace>
 class RankExchange {
  public:
   using Mark = typename Lane<ExecutionSpace>::Mark;
 
-  /// For the visits that this rank's streams make in an order, by a link that was made for the device with this number.
+  /// Exchanges tiles for the visits that this rank's streams make in an order. The link was made
+  /// for the device with this number.
   ///
   /// `slots`    `rank_room` of the device's memory, which the link reads; nullptr: of the host's.
-  /// Memory   on the host, of the matrix: this rank's `rank_room`; for each rank that gets tiles from where the link can't read
-  ///          them two more, so that one is copied while the other leaves.
+  /// Memory   on the host, of the matrix: this rank's `rank_room`; for each rank that gets tiles
+  ///          from where the link can't read them two more, so that one is copied while the other
+  ///          leaves.
   /// Throws   MemoryError.
   RankExchange(TileMatrix<ExecutionSpace>& matrix, RankOrder const& order, RankMessages messages,
                std::vector<std::vector<Visit>> const& lanes, Progress<Mark>& progress,
                MailboxLink const& link, int device, std::byte* slots);
 
-  /// Where a tile of another rank is, which is final.
+  /// The memory of another rank's tile, which is final.
   std::byte* data(std::int64_t i, std::int64_t j) const {
     return slots_ + slot_of_[tile_number(i, j, matrix_.tiles())] * slot_bytes_;
   }
 
-  /// From a stream: a visit of the step is done with others' tiles once the marks are reached.
+  /// A stream calls it: a visit of the step is done with others' tiles once the marks are reached.
   void finish_visit(std::int64_t step, Mark const& end, Mark const& in);
-  /// From a stream: a tile is final, or the stream has ended.
+  /// A stream calls it: a tile is final, or the stream has ended.
   void wake() { changed_.notify_all(); }
   void end_stream() {
     {
@@ -80,8 +84,8 @@ class RankExchange {
     wake();
   }
 
-  /// Send and receive until all messages and so many streams have ended. The thread that calls MPI. What it throws is this
-  /// rank's alone. `on_silence` is as in `CholeskyOptions`.
+  /// Send and receive until all messages and so many streams have ended. The thread that calls MPI.
+  /// What it throws is this rank's alone. `on_silence` is as in `CholeskyOptions`.
   void run(int streams, std::function<void(int, double)> const& on_silence);
 
   std::size_t room_bytes() const { return room_bytes_; }

@@ -16,7 +16,7 @@ namespace strata::ooc::detail {
 
 /// Which tile lies where in a device's memory: the bookkeeping, without memory.
 ///
-/// Memory is cut into blocks of `units` units; a tile takes 1, 2, 4, ... units at a multiple of its
+/// Memory is cut into blocks of `units` units. A tile takes 1, 2, 4, ... units at a multiple of its
 /// size, so that what is freed always fits again. A tile is known by a key in [0, keys). Not to be
 /// used by two threads at once.
 class TileCache {
@@ -56,10 +56,10 @@ class TileCache {
     gone = {};
   }
 
-  /// Where to put a tile of so many units: in free memory, of the smallest pieces that hold it the
-  /// one after the last that was given, since what was freed last is in use the longest; or in the
-  /// region whose dearest tile has the least `worth(slot)`, if that is at most `limit`.
-  /// Nothing is changed.
+  /// Where to put a tile of so many units. In free memory it is one of the smallest pieces that
+  /// hold the tile, the next one after the last that was given. What was freed last is in use the
+  /// longest. Else it is the region whose dearest tile has the least `worth(slot)`, if that is at
+  /// most `limit`. Nothing is changed.
   template <class Worth>
   std::optional<std::int64_t> choose(int units, Worth const& worth,
                                      double limit = std::numeric_limits<double>::infinity()) const {

@@ -62,7 +62,7 @@ class JobThread {
     state_->tell([&](State& state) { state.job = std::move(job); });
   }
 
-  /// Until the job has ended.
+  /// Waits until the job has ended.
   void wait() {
     std::unique_lock lock(state_->mutex);
     state_->changed.wait(lock, [this] { return !state_->job; });
@@ -99,7 +99,7 @@ class JobThread {
     std::thread thread;
   };
 
-  // Of a thread that is not in this process nothing can be taken down.
+  // Nothing can be taken down of a thread that is not in this process.
   void abandon() { (void)state_.release(); }
 
   std::unique_ptr<State> state_;

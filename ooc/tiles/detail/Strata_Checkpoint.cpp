@@ -161,7 +161,8 @@ void CheckpointFolder::make() const {
                  error.value(), ")");
 }
 
-// Each rank shows a file with a name that no other run has, and looks for those of the ranks before it.
+// Each rank shows a file with a name that no other run has, and looks for the files of the ranks
+// before it.
 void CheckpointFolder::find_keepers(Communicator const& comm) {
   double number = comm.rank() == 0 ? std::random_device()() : 0;
   comm.broadcast({&number, 1}, 0);

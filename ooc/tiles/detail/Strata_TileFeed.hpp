@@ -14,8 +14,8 @@
 
 namespace strata::ooc::detail {
 
-/// Brings tiles to a worker, ahead of its work on them, from the host or another device; one on a host, and one whose device's
-/// memory has a tile, takes it where it is.
+/// Brings tiles to a worker, ahead of its work on them, from the host or another device. A worker
+/// on a host, or one whose device's memory has the tile, takes it where it is.
 template <class ExecutionSpace>
 class TileFeed {
  public:

@@ -13,7 +13,8 @@
 
 namespace strata::ooc::detail {
 
-// Block i of the vectors begins at number i nb m and is stored by columns; of the rows from `from` on.
+// Block i of the vectors begins at number i nb m and is stored by columns; of the rows from `from`
+// on.
 struct BlockedIndex {
   std::int64_t n, tile_size, cols, from;
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const {
@@ -98,7 +99,8 @@ auto TileTeam<Exec>::block(Member const& member, std::int64_t i) const -> Matrix
   return block(alone_ ? stage_ : member.worker.values.view().data(), i);
 }
 
-// V in the stage and, if there are several devices, in the exchange, with room for `sums` results behind it.
+// V in the stage and, if there are several devices, in the exchange, with room for `sums` results
+// behind it.
 template <class Exec>
 void TileTeam<Exec>::begin(Block const& V, std::size_t sums, std::int64_t first) {
   cols_ = static_cast<std::int64_t>(V.extent(1));
@@ -260,8 +262,8 @@ auto TileTeam<Exec>::take_all(Member& member) -> Scaling {
   return scaling;
 }
 
-// Room for a tile and for the products of a column, and Y = 0, on a worker's device; all in blocks, as a product's bits
-// depend on how its result is stored.
+// Room for a tile and for the products of a column, and Y = 0, on a worker's device. All is in
+// blocks, for a product's bits depend on how its result is stored.
 template <class Exec>
 void TileTeam<Exec>::begin_product(Worker<Exec>& worker) {
   using Numbers = Kokkos::View<double*, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -276,7 +278,8 @@ void TileTeam<Exec>::begin_product(Worker<Exec>& worker) {
   zeros(worker.terms, "strata::ooc::team::terms", offset(matrix_.tiles()));
 }
 
-// By tiles (i, j) of the rows that are the member's: Y_i += H_ij X_j, and the term H_ij^T X_i of Y_j.
+// Multiplies by the tiles (i, j) in the member's rows: Y_i += H_ij X_j, and the term H_ij^T X_i of
+// Y_j.
 template <class Exec>
 void TileTeam<Exec>::multiply_column(Member& member, std::int64_t j,
                                      std::function<bool(std::int64_t)> const& owns,

@@ -20,14 +20,14 @@ namespace strata::ooc::detail {
 /// Devices of a machine that pass together over the tiles of a factor or of its matrix, a thread
 /// each.
 ///
-/// Rows of tiles, backwards columns, go round the devices, so that each tile is copied to one of
-/// them only; blocks of vectors pass between them through host memory. Every block gets its updates
-/// in the order of the columns, in blocks stored alike: a substitution has the same bits on any
+/// Rows of tiles, backwards columns, go round the devices. So each tile is copied to one of them
+/// only. Blocks of vectors pass between devices through host memory. Every block gets its updates
+/// in the order of the columns, in blocks stored alike. So a substitution has the same bits on any
 /// number of devices.
 ///
-/// Of a matrix that several ranks hold, each has all vectors and works with the device of `exec`,
-/// in substitutions with its own tiles, in products with those of the rows that it makes, each tile
-/// for both triangles; all ranks make the same calls.
+/// If several ranks hold the matrix, each rank has all vectors and works with the device of `exec`.
+/// In substitutions it uses its own tiles. In products it uses the tiles of the rows that it makes,
+/// each tile for both triangles. All ranks make the same calls.
 template <class ExecutionSpace>
 class TileTeam {
  public:

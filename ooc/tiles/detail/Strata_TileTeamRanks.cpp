@@ -7,8 +7,8 @@
 
 #include <span>
 
-// The passes of several ranks, each with all vectors and its own tiles; every block has its updates in
-// the order that it has them in on one rank.
+// The passes of several ranks, each with all vectors and its own tiles. Every block has its updates
+// in the same order as on one rank.
 namespace strata::ooc::detail {
 
 // The blocks i in [begin, end) of the stage, as rank `root` has them, on all ranks.
@@ -34,7 +34,8 @@ void TileTeam<Exec>::share(std::int64_t begin, std::int64_t end, int root, Try& 
     });
 }
 
-// Parts of `values`, of which each(f) calls f(first number, bytes), go from one rank to another, one behind the other.
+// Parts of `values`, of which each(f) calls f(first number, bytes), go from one rank to another,
+// one behind the other.
 template <class Exec>
 template <class Each, class Try>
 void TileTeam<Exec>::pass_on(double* values, Each const& each, int from, int to, Try& attempt) {
@@ -78,9 +79,10 @@ void TileTeam<Exec>::hand_on(BlocksRound const& blocks, int from, int to, Try& a
   pass_on(stage_, each, from, to, attempt);
 }
 
-// Each final block goes to all ranks. Forwards those with tiles in its column, a column of the grid, update the blocks below
-// that they have tiles for, and hand these on to the grid's next column, which has the next column of tiles. Backwards
-// those with tiles in its row update the blocks above, and hand them on to the grid's row before.
+// Each final block goes to all ranks. Forwards, the ranks with tiles in the block's column are a
+// column of the grid. They update the blocks below for which they have tiles. Then they hand these
+// blocks on to the grid's next column, which has the next column of tiles. Backwards, the ranks
+// with tiles in the block's row update the blocks above, and hand them on to the grid's row before.
 template <class Exec>
 void TileTeam<Exec>::substitute_on_ranks(Op op) {
   LocalSteps attempt;
@@ -119,7 +121,8 @@ void TileTeam<Exec>::substitute_on_ranks(Op op) {
   attempt.end(matrix_.comm());
 }
 
-// Y = H X: each rank by the tiles of the rows that it makes. The terms of Y_j go to the rank that makes row j.
+// Y = H X: each rank by the tiles of the rows that it makes. The terms of Y_j go to the rank that
+// makes row j.
 template <class Exec>
 void TileTeam<Exec>::multiply_on_ranks() {
   LocalSteps attempt;
