@@ -80,7 +80,7 @@ def test_a_factor_survives_a_pickle_and_a_copy(again: Any) -> None:
     assert other is not factor
     assert (other.report.layers, other.report.leaf_size) == (factor.report.layers, factor.report.leaf_size)
     np.testing.assert_array_equal(other.solve(b), factor.solve(b))
-    factor.update(np.tril(4 * a))
+    factor.refactor(np.tril(4 * a))
     np.testing.assert_allclose(again(factor).solve(b), factor.solve(b), rtol=1e-12)
 
 
