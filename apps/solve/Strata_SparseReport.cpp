@@ -45,6 +45,7 @@ void add_problem(Report& report, SparseOutcome const& outcome) {
   report.only_json("rows/map_constants_to_zero", found.rows.maps_constants_to_zero);
   report.only_json("rows/floating_parts", found.rows.floating_parts);
   report.only_json("rows/floating", found.rows.floating_rows);
+  report.only_json("rows/null_vectors", found.rows.null_vectors);
   report.only_json("colours", outcome.colours);
 }
 
