@@ -298,10 +298,7 @@ void bind_reports(nb::module_& m) {
                                        "What a solve did; errors are those of its x.");
 }
 
-}  // namespace
-
-void bind_sparse(nb::module_& m) {
-  bind_reports(m);
+void bind_options(nb::module_& m) {
   nb::class_<SparseOptions>(m, "SparseOptions", "Choices of a solver.")
       .def(
           "__init__",
@@ -329,6 +326,13 @@ void bind_sparse(nb::module_& m) {
             if (chosen.amg.block_size == 0) chosen.amg.block_size = dimensions;
           },
           "values"_a, "dimensions"_a);
+}
+
+}  // namespace
+
+void bind_sparse(nb::module_& m) {
+  bind_reports(m);
+  bind_options(m);
   nb::class_<Preconditioner>(m, "SparsePreconditioner", "M^-1 of a sparse matrix.")
       .def_prop_ro("rows", [](Preconditioner const& M) { return M.of->rows(); })
       .def_prop_ro("stream", [](Preconditioner const& M) { return M.of->stream(); })

@@ -69,11 +69,11 @@ void expect_updates(ModelProblem problem) {
   Exec const exec;
   auto const first = rows_of_model(problem), second = moved(first, 1), third = moved(first, 2);
   SparseSolver<Exec> solver(exec, matrix(exec, first), options());
-  EXPECT_FALSE(solver.set_up().has_old_pattern);
+  EXPECT_FALSE(solver.set_up_report().has_old_pattern);
   auto const before = solve(exec, solver, first.rows());
   auto const same = [&](HostRows const& rows) {
     solver.update(exec, matrix(exec, rows));
-    EXPECT_TRUE(solver.set_up().has_old_pattern);
+    EXPECT_TRUE(solver.set_up_report().has_old_pattern);
     return solve(exec, solver, rows.rows());
   };
   EXPECT_EQ(same(first).x, before.x) << "the same values";
@@ -97,10 +97,10 @@ void expect_other_pattern() {
   SparseSolver<Exec> solver(exec, matrix(exec, rows), options());
   SparseSolver<Exec> const copy = solver;
   solver.update(exec, matrix(exec, other));
-  EXPECT_FALSE(solver.set_up().has_old_pattern);
+  EXPECT_FALSE(solver.set_up_report().has_old_pattern);
   SparseSolver<Exec> fresh(exec, matrix(exec, other), options());
   EXPECT_EQ(solve(exec, solver, other.rows()).x, solve(exec, fresh, other.rows()).x);
-  EXPECT_EQ(copy.set_up().levels.front().entries, rows.entries()) << "a copy stays";
+  EXPECT_EQ(copy.set_up_report().levels.front().entries, rows.entries()) << "a copy stays";
 }
 
 // CG for a matrix that is not symmetric is refused.
@@ -118,7 +118,7 @@ void expect_old_after_failure() {
                                       [&] { solver.update(exec, matrix(exec, unsymmetric)); }));
   EXPECT_EQ(solve(exec, solver, rows.rows()).x, before.x);
   solver.update(exec, matrix(exec, moved(rows, 3)));
-  EXPECT_TRUE(solver.set_up().has_old_pattern);
+  EXPECT_TRUE(solver.set_up_report().has_old_pattern);
   EXPECT_TRUE(solve(exec, solver, rows.rows()).report.solved());
 }
 
@@ -175,8 +175,8 @@ void expect_projected(std::size_t held, int beside_constants, bool floats) {
   chosen.amg.near_null_space =
       near_null_space(std::span(all->values).subspan(held * 3), all->width);
   SparseSolver<Exec> solver(exec, matrix(exec, rows), chosen);
-  EXPECT_EQ(solver.set_up().rows.null_vectors, beside_constants);
-  EXPECT_EQ(solver.set_up().rows.floating_parts, floats ? 1 : 0);
+  EXPECT_EQ(solver.set_up_report().rows.null_vectors, beside_constants);
+  EXPECT_EQ(solver.set_up_report().rows.floating_parts, floats ? 1 : 0);
   auto const n = static_cast<std::size_t>(rows.rows());
   auto const u = random_vector(rows.rows(), 9), noise = random_vector(rows.rows(), 10);
   std::vector<double> b(n, 0.0);
