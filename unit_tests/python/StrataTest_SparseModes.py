@@ -80,7 +80,7 @@ def test_refuses_modes_that_do_not_fit() -> None:
         strata.sparse.Solver(A, coordinates=places[1:])
     with pytest.raises(ValueError, match="not both"):
         strata.sparse.Solver(A, coordinates=places, near_null_space=places)
-    with pytest.raises(strata.ShapeError, match="near_null_space is 5, for 5 unknowns"):
+    with pytest.raises(strata.ShapeError, match="near_null_space is 5 x 1, for 5 unknowns"):
         strata.sparse.Solver(A, near_null_space=np.ones(5))
 
 

@@ -173,6 +173,9 @@ void WorkMatrix<Exec>::take_means(Exec const& exec, System& system) const {
   subtract(exec, system.b, before, A_.rows());
   double const taken = detail::norm(exec, comm, before, A_.rows());
   system.incompatible = norm_b > 0 ? taken / norm_b : 0;
+  constexpr double rounding = 1e-13;  // of a b that is nothing but what A maps to 0
+  if (detail::norm(exec, comm, system.b, A_.rows()) <= rounding * norm_b)
+    Kokkos::deep_copy(exec, system.b, 0.0);
 }
 
 template <class Exec>
