@@ -44,7 +44,8 @@ class DeviceNumbers {
   Buffer<Exec> copy_;
 };
 
-/// Rows in compressed form as kernels see them (row source). A column may be listed twice in a row: its values are added.
+/// Rows in compressed form as kernels see them (row source). A column may be listed twice in a row:
+/// its values are added.
 template <class Index>
 struct CsrSource {
   Index const *begin, *column;
@@ -62,8 +63,8 @@ struct CsrFaults {
   static constexpr std::int64_t none = INT64_MAX;
   std::int64_t begins =
       none;  ///< whose begin is not between 0 and its end, or whose end is beyond the entries
-  std::int64_t columns = none;   ///< with a column outside
-  std::int64_t infinite = none;  ///< with a value that is not finite
+  std::int64_t columns = none;   ///< first row with a column outside
+  std::int64_t infinite = none;  ///< first row with a value that is not finite
 };
 
 template <class Index>
