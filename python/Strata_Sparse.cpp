@@ -7,9 +7,12 @@
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/direct/Strata_SparseFactor.hpp>
+#include <sparse/incomplete/Strata_IncompleteFactor.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
@@ -92,14 +95,33 @@ struct Preconditioning {
         r(matrix.allocate<double>(exec, "strata::python::preconditioner::r")),
         z(matrix.allocate<double>(exec, "strata::python::preconditioner::z")) {
     using Cycle = AlgebraicMultigrid<Exec, double>;
+    using Factor = IncompleteFactor<Exec, double>;
+    auto single = single_level(matrix);
+    single.steps = options.amg.steps;
     switch (options.preconditioner) {
       case PreconditionerKind::None:
+        return;
+      case PreconditionerKind::Ic:
+        M = Factor(exec, matrix, IncompleteKind::Cholesky, options.fill, options.precision);
+        return;
+      case PreconditionerKind::Ilu:
+        M = Factor(exec, matrix, IncompleteKind::Lu, options.fill, options.precision);
+        return;
+      case PreconditionerKind::Direct:
+        M = SparseFactor<Exec>(exec, matrix, is_symmetric(exec, matrix));
+        return;
+      case PreconditionerKind::Chebyshev:
+      case PreconditionerKind::L1Jacobi:
+        single.smoother = options.preconditioner == PreconditionerKind::Chebyshev
+                              ? Smoother::Chebyshev
+                              : Smoother::L1Jacobi;
+        M = Cycle(exec, single, options.precision);
         return;
       case PreconditionerKind::Jacobi:
         M = Jacobi<Exec, double>(exec, matrix);
         return;
       case PreconditionerKind::GaussSeidel:
-        M = Cycle(exec, single_level(matrix), options.precision);
+        M = Cycle(exec, single, options.precision);
         return;
       default:
         M = Cycle(exec, make_algebraic_hierarchy(exec, matrix, options.amg), options.precision);
@@ -178,7 +200,7 @@ double flops(std::int64_t entries, std::int64_t columns) {
 
 SparseOptions options(std::string const& solver, std::string const& preconditioner,
                       std::string const& precision, double tolerance, int restart,
-                      std::int64_t max_iterations, int block_size) {
+                      std::int64_t max_iterations, int block_size, int fill) {
   SparseOptions chosen;
   chosen.solver = from_name<SolverKind>(solver);
   chosen.preconditioner = from_name<PreconditionerKind>(preconditioner);
@@ -187,6 +209,7 @@ SparseOptions options(std::string const& solver, std::string const& precondition
   chosen.restart = restart;
   chosen.max_iterations = max_iterations;
   chosen.amg.block_size = block_size;
+  chosen.fill = fill;
   return chosen;
 }
 
@@ -278,10 +301,18 @@ std::vector<double> history(SparseReport const& report) {
   return all;
 }
 
-void bind_reports(nb::module_& m) {
+void bind_attempts(nb::module_& m) {
   using Attempt = SparseAttempt;
   detail::bind_report<Attempt>(m, "SparseAttempt", "One run of one method.")
       .def_prop_ro("solver", [](Attempt const& a) { return detail::name(a.solver); })
+      .def_prop_ro("preconditioner",
+                   [](Attempt const& a) { return detail::name(a.preconditioner); })
+      .def_prop_ro(
+          "reason", [](Attempt const& a) { return a.reason; },
+          "What was forecast, or how the attempt before it ended.")
+      .def_prop_ro(
+          "set_up_seconds", [](Attempt const& a) { return a.set_up_seconds; },
+          "Of its preconditioner, if that was made for it.")
       .def_prop_ro("precision",
                    [](Attempt const& a) { return std::string(traits(a.precision).name); })
       .def_prop_ro("rung", [](Attempt const& a) { return detail::name(a.rung); })
@@ -289,6 +320,9 @@ void bind_reports(nb::module_& m) {
       .def_prop_ro("iterations", [](Attempt const& a) { return a.krylov.iterations; })
       .def_prop_ro("relative_residual", [](Attempt const& a) { return a.krylov.relative_residual; })
       .def_prop_ro("seconds", [](Attempt const& a) { return a.krylov.seconds; });
+}
+
+void bind_reports(nb::module_& m) {
   using Level = SparseReport::Level;
   detail::bind_report<Level>(m, "SparseLevel", "A level of the preconditioner.")
       .def_ro("rows", &Level::rows)
@@ -341,6 +375,15 @@ void bind_reports(nb::module_& m) {
       .def_ro("levels", &Report::levels)
       .def_ro("operator_complexity", &Report::operator_complexity,
               "Entries of all levels over those of the matrix.")
+      .def_prop_ro(
+          "factor_entries", [](Report const& r) { return r.incomplete.entries; },
+          "Of incomplete factors, diagonal included; 0: there are none.")
+      .def_prop_ro(
+          "factor_shift", [](Report const& r) { return r.incomplete.shift; },
+          "Incomplete factors are those of A + factor_shift diag(A).")
+      .def_prop_ro(
+          "replaced_pivots", [](Report const& r) { return r.incomplete.replaced; },
+          "Of incomplete factors: pivots that were too small.")
       .def_ro("preconditioner_bytes", &Report::preconditioner_bytes)
       .def_ro("set_up_seconds", &Report::set_up_seconds)
       .def_ro("solve_seconds", &Report::solve_seconds);
@@ -349,18 +392,19 @@ void bind_reports(nb::module_& m) {
 }  // namespace
 
 void bind_sparse(nb::module_& m) {
+  bind_attempts(m);
   bind_reports(m);
   nb::class_<SparseOptions>(m, "SparseOptions", "Choices of a solver.")
       .def(
           "__init__",
           [](SparseOptions* self, std::string const& solver, std::string const& preconditioner,
              std::string const& precision, double tolerance, int restart,
-             std::int64_t max_iterations, int block_size) {
+             std::int64_t max_iterations, int block_size, int fill) {
             new (self) SparseOptions(options(solver, preconditioner, precision, tolerance, restart,
-                                             max_iterations, block_size));
+                                             max_iterations, block_size, fill));
           },
           "solver"_a, "preconditioner"_a, "precision"_a, "tolerance"_a, "restart"_a,
-          "max_iterations"_a, "block_size"_a);
+          "max_iterations"_a, "block_size"_a, "fill"_a);
   nb::class_<Preconditioner>(m, "SparsePreconditioner", "M^-1 of a sparse matrix.")
       .def_prop_ro("rows", [](Preconditioner const& M) { return M.of->rows(); })
       .def_prop_ro("stream", [](Preconditioner const& M) { return M.of->stream(); })

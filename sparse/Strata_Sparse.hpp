@@ -5,16 +5,24 @@
 
 // All of Strata::sparse: sparse matrices over ranks, Krylov methods, multigrid, HPG-MxP.
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/choice/Strata_Candidates.hpp>
+#include <sparse/choice/Strata_MatrixFacts.hpp>
+#include <sparse/choice/Strata_SparseMethods.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
+#include <sparse/direct/Strata_SparseFactor.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
+#include <sparse/incomplete/Strata_IncompleteFactor.hpp>
+#include <sparse/incomplete/Strata_IncompleteReport.hpp>
+#include <sparse/krylov/Strata_BiCgStab.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
+#include <sparse/krylov/Strata_Minres.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/matrix/Strata_Colouring.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>

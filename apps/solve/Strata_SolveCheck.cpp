@@ -24,9 +24,8 @@ constexpr std::string_view of_tiles[] = {"--precisions",    "--epsilon",    "--d
 constexpr std::string_view of_core[] = {"--leaf",    "--cond",   "--scaling",
                                         "--compare", "--repeat", "--jitter"};
 constexpr std::string_view of_sparse[] = {
-    "--solver",     "--preconditioner", "--precision", "--restart",
-    "--block-size", "--strength",       "--nx",        "--ny",
-    "--nz"};
+    "--solver",     "--preconditioner", "--fill", "--precision", "--restart",
+    "--block-size", "--strength",       "--nx",   "--ny",        "--nz"};
 
 template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,

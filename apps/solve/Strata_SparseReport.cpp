@@ -47,6 +47,24 @@ void add_problem(Report& report, SparseOutcome const& outcome) {
   report.only_json("colours", outcome.colours);
 }
 
+// Of incomplete factors.
+void add_factor(Report& report, sparse::SparseReport const& found) {
+  bool const is_incomplete = found.preconditioner == sparse::PreconditionerKind::Ic ||
+                             found.preconditioner == sparse::PreconditionerKind::Ilu;
+  if (!is_incomplete) return;
+  auto const& factor = found.incomplete;
+  report.tell(
+      "incomplete", "its factors",
+      {{"fill", factor.fill},
+       {"entries", factor.entries},
+       {"shift", factor.shift},
+       {"replaced", factor.replaced}},
+      words(
+          "level of fill ", factor.fill, ", ", factor.entries, " entries",
+          factor.shift > 0 ? text(", of A + %.1e diag(A)", factor.shift) : "",
+          factor.replaced > 0 ? words(", ", counted(factor.replaced, "pivot"), " replaced") : ""));
+}
+
 void add_method(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
   auto const& asked = outcome.asked;
@@ -63,8 +81,10 @@ void add_method(Report& report, SparseOutcome const& outcome) {
   report.only_json("asked/restart", asked.restart);
   report.only_json("asked/max_iterations", asked.max_iterations);
   report.only_json("asked/block_size", asked.amg.block_size);
+  report.only_json("asked/fill", asked.fill);
   report.add("bytes/preconditioner", "its memory on a rank", found.preconditioner_bytes,
              unit::bytes);
+  add_factor(report, found);
   bool const has_levels = found.preconditioner == sparse::PreconditionerKind::Amg;
   report.only_json("levels", Value::array());
   int number = 0;
@@ -116,21 +136,30 @@ void add_solution(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
   report.section("Solution");
   report.only_json("attempts", Value::array());
+  bool const varies =
+      std::any_of(found.attempts.begin(), found.attempts.end(), [&](auto const& attempt) {
+        return attempt.preconditioner != found.attempts.front().preconditioner;
+      });
   int number = 0;
   for (auto const& attempt : found.attempts) {
     auto const& krylov = attempt.krylov;
     auto const precision = traits(attempt.precision).name;
-    report.tell(
-        "attempts/-", words("run ", ++number),
-        {{"solver", name_of(attempt.solver)},
-         {"precision", precision},
-         {"status", name_of(krylov.status)},
-         {"iterations", krylov.iterations},
-         {"relative_residual", krylov.relative_residual},
-         {"seconds", krylov.seconds}},
-        words(name_of(attempt.solver), " with ", precision, ": ", name_of(krylov.status), ", ",
-              counted(krylov.iterations, "iteration"),
-              text(", relative residual %.2e, %.3g s", krylov.relative_residual, krylov.seconds)));
+    report.tell("attempts/-", words("run ", ++number),
+                {{"solver", name_of(attempt.solver)},
+                 {"preconditioner", name_of(attempt.preconditioner)},
+                 {"reason", attempt.reason},
+                 {"precision", precision},
+                 {"status", name_of(krylov.status)},
+                 {"iterations", krylov.iterations},
+                 {"relative_residual", krylov.relative_residual},
+                 {"setup_seconds", attempt.set_up_seconds},
+                 {"seconds", krylov.seconds}},
+                words(name_of(attempt.solver), varies ? " + " : "",
+                      varies ? name_of(attempt.preconditioner) : "", " with ", precision, ": ",
+                      name_of(krylov.status), ", ", counted(krylov.iterations, "iteration"),
+                      text(", relative residual %.2e, %.3g s", krylov.relative_residual,
+                           attempt.set_up_seconds + krylov.seconds)));
+    if (varies) report.only_screen("  why", attempt.reason);
   }
   add_history(report, outcome);
   report.add("iterations", "iterations", found.iterations);
