@@ -20,6 +20,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,20 +29,6 @@ namespace strata::sparse {
 namespace {
 
 bool is_16_bit(Precision precision) { return traits(precision).bytes == 2; }
-
-Outcome outcome_of(KrylovStatus status) {
-  switch (status) {
-    case KrylovStatus::Converged:
-    case KrylovStatus::RoundingLimit:
-      return Outcome::Held;
-    case KrylovStatus::NotPositiveDefinite:
-      return Outcome::BrokeDown;
-    case KrylovStatus::Breakdown:
-      return Outcome::Overflowed;
-    default:
-      return Outcome::NotConverged;
-  }
-}
 
 Precision next_higher(Precision precision) {
   return is_16_bit(precision) ? Precision::fp32 : Precision::fp64;
@@ -79,9 +66,9 @@ struct SparseSolver<Exec>::Impl {
   KrylovReport run(Exec const& exec, Run& how, std::int64_t used, Wide const& b, Wide const& x);
   KrylovOptions krylov_options(Candidate const& candidate, Precision precision, bool is_last,
                                std::int64_t used) const;
-  // The attempts with one candidate, from precision to precision; whether the next may go on.
-  bool climb_with(Exec const& exec, std::size_t number, std::string const& reason, Wide const& b,
-                  Wide const& x, SparseReport& report);
+  // The attempts with order[at], from precision to precision; whether the next may go on, which is put behind it.
+  bool climb_with(Exec const& exec, std::vector<std::size_t>& order, std::size_t at,
+                  std::string const& reason, Wide const& b, Wide const& x, SparseReport& report);
   void climb(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report);
   void take_back(Exec const& exec, typename detail::WorkMatrix<Exec>::System const& system,
                  Wide const& b, Wide const& x, SparseReport& report) const;
@@ -217,20 +204,23 @@ void SparseSolver<Exec>::Impl::describe(SparseReport& report) {
 }
 
 template <class Exec>
-bool SparseSolver<Exec>::Impl::climb_with(Exec const& exec, std::size_t number,
-                                          std::string const& reason, Wide const& b, Wide const& x,
-                                          SparseReport& report) {
+bool SparseSolver<Exec>::Impl::climb_with(Exec const& exec, std::vector<std::size_t>& order,
+                                          std::size_t at, std::string const& reason, Wide const& b,
+                                          Wide const& x, SparseReport& report) {
   constexpr double fallen = 0.1;  // of the residual, for a higher precision to be worth its while
+  std::size_t const number = order[at];
   bool const chooses = options.preconditioner == PreconditionerKind::Automatic;
-  bool const is_last = number + 1 == choices.size();
+  bool const is_last = at + 1 == order.size();
   Run how{choices[number], first_precision(choices[number], options.precision), 0,
           is_last || !chooses};
-  Patience patience(how.candidate, is_last ? 0 : choices[number + 1].seconds(), options.tolerance);
+  std::vector<Candidate> others;
+  for (std::size_t k = at + 1; chooses && k < order.size(); ++k)
+    others.push_back(choices[order[k]]);
+  Patience patience(how.candidate, others, options.tolerance);
   bool has_given_up = false;
-  if (!is_last && chooses)
-    how.gives_up = [&](std::int64_t iteration, double residual) {
-      return has_given_up = patience.gives_up(iteration, residual);
-    };
+  how.gives_up = [&](std::int64_t iteration, double residual) {
+    return has_given_up = patience.gives_up(iteration, residual);
+  };
   for (;; how.precision = next_higher(how.precision)) {
     KrylovReport krylov;
     try {
@@ -271,6 +261,9 @@ bool SparseSolver<Exec>::Impl::climb_with(Exec const& exec, std::size_t number,
     if (krylov.status == KrylovStatus::IterationLimit) return !how.is_last;
     bool const is_hopeful = is_last || !chooses || krylov.status == KrylovStatus::Breakdown ||
                             krylov.relative_residual <= fallen;
+    auto const next = order.begin() + static_cast<std::ptrdiff_t>(at + 1);
+    auto const best = next + static_cast<std::ptrdiff_t>(has_given_up ? patience.next() : 0);
+    if (has_given_up) std::rotate(next, best, best + 1);
     if (how.precision == Precision::fp64 || has_given_up || !is_hopeful)
       return chooses || krylov.status == KrylovStatus::NotPositiveDefinite;
   }
@@ -281,14 +274,16 @@ template <class Exec>
 void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const& x,
                                      SparseReport& report) {
   std::string reason = choices[first].reason;
-  for (std::size_t number = first; number < choices.size(); ++number) {
-    auto const& candidate = choices[number];
+  std::vector<std::size_t> order(choices.size() - first);
+  std::iota(order.begin(), order.end(), first);
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    auto const& candidate = choices[order[at]];
     bool const is_indefinite =
         !report.attempts.empty() && report.status == KrylovStatus::NotPositiveDefinite;
     if (is_indefinite && candidate.solver == SolverKind::ConjugateGradients) continue;
-    if (!climb_with(exec, number, reason, b, x, report)) return;
-    reason =
-        why_next(candidate, report.attempts.empty() ? nullptr : &report.attempts.back().krylov);
+    if (!climb_with(exec, order, at, reason, b, x, report)) return;
+    auto const& attempts = report.attempts;
+    reason = why_next(candidate, attempts.empty() ? nullptr : &attempts.back().krylov);
   }
 }
 

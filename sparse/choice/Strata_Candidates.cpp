@@ -141,6 +141,14 @@ class List {
     std::for_each(first, found.end(), [&](auto& candidate) { candidate.reason = text; });
   }
 
+  // The first kind, if it stands behind the second.
+  void drop_behind(Kind kind, Kind better) {
+    auto const place = [&](Kind wanted) {
+      return std::find_if(found.begin(), found.end(),
+                          [&](auto const& there) { return there.preconditioner == wanted; });
+    };
+    if (place(kind) != found.end() && place(better) < place(kind)) found.erase(place(kind));
+  }
   // Whether there is none, or the direct solver of few rows.
   bool is_alone() const {
     return found.empty() || (found.size() == 1 && found.front().preconditioner == Kind::Direct);
@@ -194,6 +202,7 @@ void add_definite(List& list, MatrixFacts const& facts, AskedMethod const& asked
     if (facts.floating_parts == 0) list.add(SolverKind::Direct, Kind::Direct, "");
     list.add(cg_kind, Kind::Jacobi, "");
     list.sort();
+    list.drop_behind(Kind::Jacobi, Kind::Ic);  // which does better wherever both are slow
   }
   list.add(cg_kind, Kind::Amg, "symmetric, with a positive diagonal");
   if (!asked.has_16_bits()) list.add(cg_kind, Kind::Ic, "another preconditioner");
@@ -205,7 +214,7 @@ void add_general(List& list, MatrixFacts const& facts, AskedMethod const& asked)
   bool const has_sweeps = facts.zero_diagonal == 0;
   bool const compares = facts.hops > 0 && !asked.has_16_bits() && list.is_alone();
   if (compares) {
-    if (has_sweeps) list.add(general, Kind::Ilu, "");
+    list.add(general, Kind::Ilu, "");
     if (has_sweeps) list.add(general, Kind::Amg, "");
     if (facts.floating_parts == 0) list.add(SolverKind::Direct, Kind::Direct, "");
     list.sort();
@@ -272,6 +281,20 @@ std::vector<Candidate> candidates(MatrixFacts const& facts, AskedMethod const& a
   return std::move(list.found);
 }
 
+Outcome outcome_of(KrylovStatus status) {
+  switch (status) {
+    case KrylovStatus::Converged:
+    case KrylovStatus::RoundingLimit:
+      return Outcome::Held;
+    case KrylovStatus::NotPositiveDefinite:
+      return Outcome::BrokeDown;
+    case KrylovStatus::Breakdown:
+      return Outcome::Overflowed;
+    default:
+      return Outcome::NotConverged;
+  }
+}
+
 std::string why_next(Candidate const& candidate, KrylovReport const* report) {
   std::string const name = std::string(name_of(candidate.solver)) + " with " +
                            std::string(name_of(candidate.preconditioner));
@@ -283,19 +306,31 @@ std::string why_next(Candidate const& candidate, KrylovReport const* report) {
   return name + ": " + std::string(name_of(report->status)) + text;
 }
 
-Patience::Patience(Candidate const& own, double rest_seconds, double tolerance)
-    : own_(own), rest_(rest_seconds), tolerance_(tolerance) {}
+Patience::Patience(Candidate const& own, std::vector<Candidate> others, double tolerance)
+    : own_(own), others_(std::move(others)), tolerance_(tolerance) {}
 
 bool Patience::gives_up(std::int64_t iteration, double relative_residual) {
-  constexpr std::size_t least = 24;
+  constexpr std::size_t least = 24, pause = 8;
   double const now = std::log(std::max(relative_residual, 1e-300));
   least_.push_back(least_.empty() ? now : std::min(least_.back(), now));
   std::size_t const k = least_.size();
-  if (k < least || static_cast<double>(iteration) < own_.iterations || k % 8 != 0) return false;
-  double const fallen = least_[k / 2 - 1] - least_[k - 1], goal = std::log(tolerance_);
-  double const rate = fallen / static_cast<double>(k - k / 2);
-  double const left = least_[k - 1] - goal;
-  return left > 0 && !(left * own_.iteration_seconds < rate * rest_);
+  bool const is_early = k < least || 2 * static_cast<double>(iteration) < own_.iterations;
+  if (others_.empty() || is_early || k % pause != 0) return false;
+  double const fallen = least_[k / 2 - 1] - least_[k - 1],
+               left = least_[k - 1] - std::log(tolerance_);
+  if (!(left > 0)) return false;
+  double const more =
+      left / fallen * static_cast<double>(k - k / 2);  // infinite where nothing fell
+  double const harder = std::max(1.0, (static_cast<double>(k) + more) / own_.iterations);
+  auto const seconds = [&](Candidate const& other) {
+    double const factor = other.preconditioner == Kind::Direct ? 1 : std::min(harder, 1e6);
+    return other.set_up_seconds + factor * other.iterations * other.iteration_seconds;
+  };
+  auto const best = std::min_element(
+      others_.begin(), others_.end(),
+      [&](auto const& one, auto const& other) { return seconds(one) < seconds(other); });
+  next_ = static_cast<std::size_t>(best - others_.begin());
+  return more * own_.iteration_seconds > seconds(*best);
 }
 
 }  // namespace strata::sparse

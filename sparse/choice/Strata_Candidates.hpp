@@ -3,11 +3,13 @@
 #ifndef STRATA_SPARSE_CANDIDATES_HPP
 #define STRATA_SPARSE_CANDIDATES_HPP
 
+#include <core/Strata_Ladder.hpp>
 #include <core/Strata_Precision.hpp>
 #include <sparse/choice/Strata_MatrixFacts.hpp>
 #include <sparse/choice/Strata_SparseMethods.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -47,21 +49,29 @@ void require_fitting(bool is_symmetric, int ranks, AskedMethod const& asked);
 /// solver, if it is not the fastest, last but for what needs no memory. Never empty; a pure function, so that all ranks agree.
 std::vector<Candidate> candidates(MatrixFacts const& facts, AskedMethod const& asked);
 
+/// What became of an attempt that ended so.
+Outcome outcome_of(KrylovStatus status);
+
 /// Why the next candidate is tried: how this one ended, a clause; without a report it had no memory.
 std::string why_next(Candidate const& candidate, KrylovReport const* report);
 
-/// When a candidate is given up for those behind it: once its residual, by the rate at which it fell over the second half of
-/// the iterations, will take longer to fall to the tolerance than the next candidate takes from the start.
+/// When a candidate is given up for one of those behind it: once its residual, by the rate at which it fell over the second half of
+/// the iterations, will take longer to fall to the tolerance than the fastest of them takes from the start. The iterations of a matrix
+/// that takes more than was forecast are taken to be as many times more with all of them.
 class Patience {
  public:
-  /// `rest_seconds`: what the next candidate is expected to take.
-  Patience(Candidate const& own, double rest_seconds, double tolerance);
+  /// `others`: those behind it; none: it is never given up.
+  Patience(Candidate const& own, std::vector<Candidate> others, double tolerance);
   /// Told of each iteration in turn; true: give up.
   bool gives_up(std::int64_t iteration, double relative_residual);
+  /// Of `others` the fastest, by what was seen so far.
+  std::size_t next() const { return next_; }
 
  private:
   Candidate own_;
-  double rest_, tolerance_;
+  std::vector<Candidate> others_;
+  double tolerance_;
+  std::size_t next_ = 0;
   std::vector<double> least_;  // after each iteration, logarithms
 };
 

@@ -83,21 +83,29 @@ TEST(Candidates, TakeWhatWasAskedForAlone) {
             Kind::Amg);
 }
 
-TEST(Patience, EndsWhereTheNextOneIsFaster) {
-  Candidate own;
-  own.iteration_seconds = 1;
-  own.iterations = 30;
-  auto const steps_of = [&](double factor, double rest) {
-    Patience patience(own, rest, 1e-10);
+TEST(Patience, EndsWhereAnotherOneIsFaster) {
+  Candidate own, weak, strong, direct;
+  own.iteration_seconds = weak.iteration_seconds = 1, strong.iteration_seconds = 4;
+  own.iterations = 30, weak.iterations = 60, strong.iterations = 10;
+  direct.preconditioner = Kind::Direct;
+  std::size_t next = 0;
+  auto const steps_of = [&](double factor, double direct_seconds) {
+    direct.set_up_seconds = direct_seconds;
+    Patience patience(own, {weak, strong, direct}, 1e-10);
     double residual = 1;
-    for (std::int64_t k = 1; k <= 10000; ++k, residual *= factor)
-      if (residual <= 1e-10 || patience.gives_up(k, residual)) return k;
+    for (std::int64_t k = 1; k <= 10000; ++k, residual *= factor) {
+      bool const is_over = residual <= 1e-10 || patience.gives_up(k, residual);
+      next = patience.next();
+      if (is_over) return k;
+    }
     return std::int64_t{10000};
   };
-  EXPECT_EQ(steps_of(1, 1e9), 32);     // nothing is gained
-  EXPECT_EQ(steps_of(0.9, 1e9), 220);  // the next one takes longer
-  EXPECT_EQ(steps_of(0.9, 250), 220);  // about as long
-  EXPECT_LT(steps_of(0.99, 100), 40);  // 2300 are too many
+  EXPECT_EQ(steps_of(0.9, 1e9), 220);  // slow, as the others would be
+  EXPECT_EQ(steps_of(0.9, 100), 24);   // the direct one does not depend on that
+  EXPECT_EQ(next, 2u);
+  EXPECT_EQ(steps_of(1, 1e9), 24);  // nothing is gained
+  EXPECT_EQ(next, 1u);
+  EXPECT_EQ(Patience(own, {}, 1e-10).gives_up(1, 1), false);
 }
 
 template <class Space>
