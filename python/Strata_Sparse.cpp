@@ -10,9 +10,12 @@
 #include <sparse/Strata_SparseFields.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
+#include <sparse/direct/Strata_SparseFactor.hpp>
+#include <sparse/incomplete/Strata_IncompleteFactor.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
@@ -95,14 +98,33 @@ struct Preconditioning {
         r(matrix.allocate<double>(exec, "strata::python::preconditioner::r")),
         z(matrix.allocate<double>(exec, "strata::python::preconditioner::z")) {
     using Cycle = AlgebraicMultigrid<Exec, double>;
+    using Factor = IncompleteFactor<Exec, double>;
+    auto single = single_level(matrix);
+    single.steps = options.amg.steps;
     switch (options.preconditioner) {
       case PreconditionerKind::None:
+        return;
+      case PreconditionerKind::Ic:
+        M = Factor(exec, matrix, IncompleteKind::Cholesky, options.fill, options.precision);
+        return;
+      case PreconditionerKind::Ilu:
+        M = Factor(exec, matrix, IncompleteKind::Lu, options.fill, options.precision);
+        return;
+      case PreconditionerKind::Direct:
+        M = SparseFactor<Exec>(exec, matrix, is_symmetric(exec, matrix));
+        return;
+      case PreconditionerKind::Chebyshev:
+      case PreconditionerKind::L1Jacobi:
+        single.smoother = options.preconditioner == PreconditionerKind::Chebyshev
+                              ? Smoother::Chebyshev
+                              : Smoother::L1Jacobi;
+        M = Cycle(exec, single, options.precision);
         return;
       case PreconditionerKind::Jacobi:
         M = Jacobi<Exec, double>(exec, matrix);
         return;
       case PreconditionerKind::GaussSeidel:
-        M = Cycle(exec, single_level(matrix), options.precision);
+        M = Cycle(exec, single, options.precision);
         return;
       default:
         auto amg = options.amg;
@@ -189,7 +211,7 @@ double flops(std::int64_t entries, std::int64_t columns) {
 
 SparseOptions options(std::string const& solver, std::string const& preconditioner,
                       std::string const& precision, double tolerance, int restart,
-                      std::int64_t max_iterations, int block_size) {
+                      std::int64_t max_iterations, int block_size, int fill) {
   SparseOptions chosen;
   chosen.solver = from_name<SolverKind>(solver);
   chosen.preconditioner = from_name<PreconditionerKind>(preconditioner);
@@ -198,6 +220,7 @@ SparseOptions options(std::string const& solver, std::string const& precondition
   chosen.restart = restart;
   chosen.max_iterations = max_iterations;
   chosen.amg.block_size = block_size;
+  chosen.fill = fill;
   return chosen;
 }
 
@@ -305,12 +328,12 @@ void bind_options(nb::module_& m) {
           "__init__",
           [](SparseOptions* self, std::string const& solver, std::string const& preconditioner,
              std::string const& precision, double tolerance, int restart,
-             std::int64_t max_iterations, int block_size) {
+             std::int64_t max_iterations, int block_size, int fill) {
             new (self) SparseOptions(options(solver, preconditioner, precision, tolerance, restart,
-                                             max_iterations, block_size));
+                                             max_iterations, block_size, fill));
           },
           "solver"_a, "preconditioner"_a, "precision"_a, "tolerance"_a, "restart"_a,
-          "max_iterations"_a, "block_size"_a)
+          "max_iterations"_a, "block_size"_a, "fill"_a)
       .def(
           "set_near_null_space",
           [](SparseOptions& chosen, In const& values, int width) {

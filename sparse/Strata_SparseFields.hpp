@@ -36,6 +36,8 @@ constexpr auto fields_of(SparseAttempt const*) {
   using A = SparseAttempt;
   return std::tuple(
       Field("solver", &A::solver, "Method that ran."),
+      Field("preconditioner", &A::preconditioner, "Preconditioner that it ran with."),
+      Field("reason", &A::reason, "What was forecast, or how the attempt before it ended."),
       Field("precision", &A::precision, "Precision of the preconditioner's matrices."),
       Field("rung", &A::rung, "Rung of the ladder.", {.told = Told::InPython}),
       Field("outcome", &A::outcome, "What became of the attempt.", {.told = Told::InPython}),
@@ -47,6 +49,9 @@ constexpr auto fields_of(SparseAttempt const*) {
       Field("relative_residual", [](A const& a) { return a.krylov.relative_residual; },
             "Relative residual |b - A x| / |b| that the attempt reached.",
             {.schema = detail::size_schema}),
+      Field("set_up_seconds", &A::set_up_seconds,
+            "Time to make its preconditioner, if that was made for it.",
+            {.key = "setup_seconds", .unit = "s"}),
       Field("seconds", [](A const& a) { return a.krylov.seconds; }, "Time of the attempt.",
             {.unit = "s"}));
 }
@@ -67,10 +72,23 @@ constexpr auto fields_of(SparseOptions const*) {
           "block_size", [](O const& o) { return o.amg.block_size; },
           "Number of unknowns of a node, which multigrid aggregates together; 0: found from the "
           "pattern."),
+      Field("fill", &O::fill, "Level of fill of incomplete factors.",
+            {.schema = R"("minimum": 0, "maximum": 20)"}),
       Field(
           "near_null_space",
           [](O const& o) { return o.amg.near_null_space ? o.amg.near_null_space->width : 0; },
           "Number of vectors that multigrid is given to represent."));
+}
+
+/// What is told of incomplete factors.
+constexpr auto fields_of(SparseReport::Incomplete const*) {
+  using I = SparseReport::Incomplete;
+  return std::tuple(
+      Field("fill", &I::fill, "Level of fill of the factors."),
+      Field("entries", &I::entries, "Number of entries of the factors, with the diagonal."),
+      Field("shift", &I::shift, "Shift of the diagonal: they are factors of A + shift diag(A).",
+            {.schema = R"("minimum": 0)"}),
+      Field("replaced", &I::replaced, "Number of pivots that were too small."));
 }
 
 /// What is told of a level.
@@ -154,6 +172,21 @@ constexpr auto fields_of_method() {
             {.schema = detail::row_schema}),
       Field("modes", &R::modes, "Number of unknowns of an aggregate of multigrid.",
             {.schema = detail::row_schema}),
+      Field("incomplete",
+            [](R const& r) {
+              return r.has_incomplete_factor() ? std::optional(r.incomplete) : std::nullopt;
+            },
+            "Incomplete factors that were used last.",
+            {.absent = "there are none", .is_omitted = true, .told = Told::InDocuments}),
+      Field("factor_entries", [](R const& r) { return r.incomplete.entries; },
+            "Number of entries of incomplete factors, with the diagonal; 0: there are none.",
+            {.told = Told::InPython}),
+      Field("factor_shift", [](R const& r) { return r.incomplete.shift; },
+            "Shift of the diagonal: incomplete factors are those of A + factor_shift diag(A).",
+            {.told = Told::InPython}),
+      Field("replaced_pivots", [](R const& r) { return r.incomplete.replaced; },
+            "Number of pivots of incomplete factors that were too small.",
+            {.told = Told::InPython}),
       Field("has_old_pattern", &R::has_old_pattern,
             "Whether multigrid's aggregates and patterns were kept from an old matrix.",
             {.told = Told::InPython}),

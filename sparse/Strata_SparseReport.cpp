@@ -85,11 +85,21 @@ std::vector<std::string> SparseReport::remarks_on_solution() const {
 
 std::string SparseReport::advice() const {
   if (status != KrylovStatus::Stalled && status != KrylovStatus::IterationLimit) return {};
-  bool const has_sweeps = zero_diagonal_row == 0;
+  bool const has_sweeps = zero_diagonal_row == 0, is_positive = symmetric && not_positive_row == 0;
+  auto const was_tried = [&](PreconditionerKind kind) {
+    return kind == preconditioner ||
+           std::any_of(attempts.begin(), attempts.end(),
+                       [&](auto const& attempt) { return attempt.preconditioner == kind; });
+  };
   std::string text = "other preconditioners may do (";
-  for (auto const kind : {PreconditionerKind::Amg, PreconditionerKind::GaussSeidel,
-                          PreconditionerKind::Jacobi, PreconditionerKind::None}) {
-    if (kind == preconditioner || (!has_sweeps && kind != PreconditionerKind::None)) continue;
+  for (auto const kind :
+       {PreconditionerKind::Amg, is_positive ? PreconditionerKind::Ic : PreconditionerKind::Ilu,
+        PreconditionerKind::GaussSeidel, PreconditionerKind::Jacobi, PreconditionerKind::Direct,
+        PreconditionerKind::None}) {
+    bool const needs_diagonal = kind == PreconditionerKind::Amg ||
+                                kind == PreconditionerKind::GaussSeidel ||
+                                kind == PreconditionerKind::Jacobi;
+    if (was_tried(kind) || (!has_sweeps && needs_diagonal)) continue;
     text += (text.back() == '(' ? "" : ", ") + std::string(name_of(kind));
   }
   text = text.back() == '(' ? "" : text + ")";

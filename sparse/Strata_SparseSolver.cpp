@@ -5,47 +5,31 @@
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/choice/Strata_Candidates.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
-#include <sparse/krylov/Strata_ConjugateGradients.hpp>
-#include <sparse/krylov/Strata_Fgmres.hpp>
-#include <sparse/krylov/Strata_GmresIr.hpp>
-#include <sparse/krylov/Strata_Jacobi.hpp>
+#include <sparse/detail/Strata_CandidateRun.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
-#include <sparse/krylov/detail/Strata_ConditionBound.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/krylov/detail/Strata_ResidualNorms.hpp>
-#include <sparse/krylov/detail/Strata_WithoutMeans.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 #include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
-#include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
-#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <concepts>
+#include <functional>
+#include <numeric>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace strata::sparse {
 namespace {
 
 bool is_16_bit(Precision precision) { return traits(precision).bytes == 2; }
-
-Outcome outcome_of(KrylovStatus status) {
-  switch (status) {
-    case KrylovStatus::Converged:
-    case KrylovStatus::RoundingLimit:
-      return Outcome::Held;
-    case KrylovStatus::NotPositiveDefinite:
-      return Outcome::BrokeDown;
-    case KrylovStatus::Breakdown:
-      return Outcome::Overflowed;
-    default:
-      return Outcome::NotConverged;
-  }
-}
 
 Precision next_higher(Precision precision) {
   return is_16_bit(precision) ? Precision::fp32 : Precision::fp64;
@@ -56,36 +40,38 @@ Precision next_higher(Precision precision) {
 template <class Exec>
 struct SparseSolver<Exec>::Impl {
   using Wide = Vector<double, MemorySpace>;
-  template <class Scalar>
-  struct Ready {
+  /// One run of a method.
+  struct Run {
+    Candidate candidate;
     Precision precision = Precision::fp64;
-    Preconditioner<Exec, Scalar> M;
-    std::optional<Preconditioner<Exec, fp64>> unrounded;  // M with vectors in fp64, for CG
-    std::int64_t bytes = 0;
+    double set_up_seconds = 0;
+    bool is_last = true;  // no other comes after it, which may have all iterations that are left
+    std::function<bool(std::int64_t, double)> gives_up = {};
   };
 
   DistributedMatrix<Exec> A;
   detail::WorkMatrix<Exec> work;
   SparseOptions options;
   SparseReport base;  // what set-up knows
-  TransferHierarchy<Exec> hierarchy;
-  std::optional<Ready<double>> wide;
-  std::optional<Ready<float>> narrow;
+  std::vector<Candidate> choices;
+  std::size_t first = 0;  // of them, the one that a solve begins with
+  detail::CandidateRun<Exec> method;
   detail::ResidualNorms<Exec> norms;  // by which `work` is solved
   Wide r;                             // of the final residual
 
   void set_up(Exec const& exec, DistributedMatrix<Exec> const& matrix, SparseOptions const& chosen,
               std::shared_ptr<detail::KeptLevels<Exec>> const& kept);
+  void check(AskedMethod const& asked) const;
   void choose(Exec const& exec);
-  template <class Scalar>
-  Ready<Scalar> make(Exec const& exec, Precision precision) const;
-  void prepare(Exec const& exec, Precision precision);
-  template <class Scalar>
-  KrylovReport run_with(Exec const& exec, SolverKind solver, Precision precision,
-                        Ready<Scalar> const& ready, KrylovOptions const& krylov, Wide const& b,
-                        Wide const& x) const;
-  KrylovReport run(Exec const& exec, SolverKind solver, Precision precision, std::int64_t used,
-                   Wide const& b, Wide const& x);
+  MatrixFacts facts(Exec const& exec);
+  void prepare_first(Exec const& exec);
+  void describe(SparseReport& report);
+  KrylovReport run(Exec const& exec, Run& how, std::int64_t used, Wide const& b, Wide const& x);
+  KrylovOptions krylov_options(Candidate const& candidate, Precision precision, bool is_last,
+                               std::int64_t used) const;
+  // The attempts with order[at], from precision to precision; whether the next may go on, which is put behind it.
+  bool climb_with(Exec const& exec, std::vector<std::size_t>& order, std::size_t at,
+                  std::string const& reason, Wide const& b, Wide const& x, SparseReport& report);
   void climb(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report);
   void take_back(Exec const& exec, typename detail::WorkMatrix<Exec>::System const& system,
                  Wide const& b, Wide const& x, SparseReport& report) const;
@@ -94,29 +80,14 @@ struct SparseSolver<Exec>::Impl {
 };
 
 template <class Exec>
-void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
-  auto const kind = work.diagonal();
-  base.symmetric = work.is_symmetric();
-  base.not_positive_row = kind.first + 1;
-  base.zero_diagonal_row = kind.first_zero + 1;
-  base.precision = options.precision;
-  base.solver = options.solver;
-  base.preconditioner = options.preconditioner;
-  if (base.preconditioner == PreconditionerKind::Automatic)
-    base.preconditioner = kind.zero == 0 ? PreconditionerKind::Amg : PreconditionerKind::None;
-  if (base.solver == SolverKind::Automatic)
-    base.solver = base.symmetric && kind.first < 0 ? SolverKind::ConjugateGradients
-                  : is_16_bit(options.precision)   ? SolverKind::Fgmres
-                                                   : SolverKind::Gmres;
+void SparseSolver<Exec>::Impl::check(AskedMethod const& asked) const {
   A.comm().agree([&] {
-    STRATA_REQUIRE(ValueError, base.solver != SolverKind::ConjugateGradients || base.symmetric,
-                   "CG needs a symmetric matrix, this one is not; take gmres or fgmres");
-    STRATA_REQUIRE(ValueError,
-                   traits(options.precision).bytes > 1 && !is_product_format(options.precision),
-                   "preconditioners are stored in fp64, fp32, bf16 or fp16, not in ",
-                   traits(options.precision).name);
+    require_fitting(work.is_symmetric(), A.comm().size(), asked);
     STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.tolerance < 1, "tolerance ",
                    options.tolerance, " must be between 0 and 1");
+    int const size = options.amg.block_size;
+    STRATA_REQUIRE(ValueError, size < 2 || A.global_rows() % size == 0, "AMG: ", A.global_rows(),
+                   " rows are no whole number of blocks of ", size);
     KrylovOptions krylov;
     krylov.restart = options.restart;
     krylov.max_iterations = options.max_iterations;
@@ -125,119 +96,200 @@ void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
 }
 
 template <class Exec>
-template <class Scalar>
-auto SparseSolver<Exec>::Impl::make(Exec const& exec, Precision precision) const -> Ready<Scalar> {
-  Ready<Scalar> ready{precision, {}, {}, 0};
-  bool const both = !std::same_as<Scalar, fp64> && base.solver == SolverKind::ConjugateGradients;
-  auto const numbers = static_cast<std::int64_t>(sizeof(Scalar) + (both ? sizeof(fp64) : 0));
-  if (both) ready.unrounded.emplace();
-  if (base.preconditioner == PreconditionerKind::Jacobi) {
-    ready.M = Jacobi<Exec, Scalar>(exec, work.matrix());
-    if (both) ready.unrounded = Jacobi<Exec, fp64>(exec, work.matrix());
-    ready.bytes = A.rows() * numbers;
-  } else if (base.preconditioner != PreconditionerKind::None && both) {
-    AlgebraicMultigrid<Exec, fp64> const unrounded(exec, hierarchy, precision);
-    AlgebraicMultigrid<Exec, Scalar> const cycle(exec, unrounded);
-    ready.bytes = unrounded.bytes() + cycle.bytes();
-    ready.M = cycle;
-    ready.unrounded = unrounded;
-  } else if (base.preconditioner != PreconditionerKind::None) {
-    AlgebraicMultigrid<Exec, Scalar> const cycle(exec, hierarchy, precision);
-    ready.bytes = cycle.bytes();
-    ready.M = cycle;
+MatrixFacts SparseSolver<Exec>::Impl::facts(Exec const& exec) {
+  auto const& diagonal = work.diagonal();
+  MatrixFacts found;
+  found.rows = A.global_rows();
+  found.entries = A.global_entries();
+  found.symmetric = work.is_symmetric();
+  found.positive = diagonal.first < 0;
+  found.zero_diagonal = diagonal.zero;
+  found.floating_parts = work.parts().count();
+  found.ranks = A.comm().size();
+  found.threads = runs_on_host<Exec> ? exec.concurrency() : 0;
+  found.block_size = options.amg.block_size;
+  bool const looks = runs_on_host<Exec> && A.comm().size() == 1 && !is_16_bit(options.precision) &&
+                     options.preconditioner == PreconditionerKind::Automatic;
+  if (looks) {
+    auto block = detail::own_block(exec, work.matrix());
+    look_at_rows(block, found);
+    method.preconditioners().set_block(std::move(block));
   }
-  if (work.scales().any()) return ready;  // constants are not what it maps to 0
-  ready.M = detail::without_means(ready.M, work.parts());
-  if (both) ready.unrounded = detail::without_means(*ready.unrounded, work.parts());
-  return ready;
+  return found;
 }
 
 template <class Exec>
-void SparseSolver<Exec>::Impl::prepare(Exec const& exec, Precision precision) {
-  if (precision == Precision::fp64) {
-    if (!wide) wide = make<double>(exec, precision);
-    base.preconditioner_bytes = wide->bytes;
-  } else {
-    if (!narrow || narrow->precision != precision) narrow = make<float>(exec, precision);
-    base.preconditioner_bytes = narrow->bytes;
+void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
+  auto const kind = work.diagonal();
+  base.symmetric = work.is_symmetric();
+  base.not_positive_row = kind.first + 1;
+  base.zero_diagonal_row = kind.first_zero + 1;
+  base.precision = options.precision;
+  AskedMethod const asked{options.solver, options.preconditioner, options.precision};
+  check(asked);
+  choices = candidates(facts(exec), asked);
+  base.solver = choices.front().solver;
+  base.preconditioner = choices.front().preconditioner;
+  base.precision = first_precision(choices.front(), options.precision);
+}
+
+template <class Exec>
+void SparseSolver<Exec>::Impl::prepare_first(Exec const& exec) {
+  for (;; ++first) {
+    auto const& candidate = choices[first];
+    try {
+      (void)method.prepare(exec, candidate, first_precision(candidate, options.precision));
+    } catch (MemoryError const&) {  // the same on all ranks
+      if (first + 1 == choices.size()) throw;
+      continue;
+    }
+    bool const is_singular = method.preconditioners().facts().is_singular;
+    if (is_singular && options.solver != SolverKind::Direct && first + 1 < choices.size()) continue;
+    base.solver = candidate.solver;
+    base.precision = first_precision(candidate, options.precision);
+    describe(base);
+    base.preconditioner_bytes = method.bytes();
+    return;
   }
 }
 
 template <class Exec>
-template <class Scalar>
-KrylovReport SparseSolver<Exec>::Impl::run_with(Exec const& exec, SolverKind solver,
-                                                Precision precision, Ready<Scalar> const& ready,
-                                                KrylovOptions const& krylov, Wide const& b,
-                                                Wide const& x) const {
-  auto const& M = ready.M;
-  if (solver == SolverKind::ConjugateGradients && ready.unrounded)
-    return ConjugateGradients<Exec, Scalar>(exec, work.matrix(), M, krylov, *ready.unrounded)
-        .solve(exec, b, x, &norms);
-  if (solver == SolverKind::ConjugateGradients)
-    return ConjugateGradients<Exec, Scalar>(exec, work.matrix(), M, krylov)
-        .solve(exec, b, x, &norms);
-  if (solver == SolverKind::Fgmres)
-    return Fgmres<Exec, Scalar>(exec, work.matrix(), M, krylov).solve(exec, b, x, &norms);
-  auto const inner =
-      work.matrix().stored_in(exec, precision == Precision::fp64 ? precision : Precision::fp32);
-  return GmresIr<Exec, Scalar>(exec, work.matrix(), inner, M, krylov).solve(exec, b, x, &norms);
-}
-
-template <class Exec>
-KrylovReport SparseSolver<Exec>::Impl::run(Exec const& exec, SolverKind solver, Precision precision,
-                                           std::int64_t used, Wide const& b, Wide const& x) {
+KrylovOptions SparseSolver<Exec>::Impl::krylov_options(Candidate const& candidate,
+                                                       Precision precision, bool is_last,
+                                                       std::int64_t used) const {
   constexpr double low_precision_factor = 0.5, restart_factor = 0.999;
-  prepare(exec, precision);
-  bool const is_cg = solver == SolverKind::ConjugateGradients;
-  KrylovOptions krylov{is_cg ? options.restart : base.restart, options.tolerance,
-                       options.max_iterations - used};
+  constexpr int restart_of_direct = 8;  // refinement takes a few steps
+  bool const is_cg = candidate.solver == SolverKind::ConjugateGradients;
+  int const restart = candidate.preconditioner == PreconditionerKind::Direct ? restart_of_direct
+                      : candidate.restart > 0                                ? candidate.restart
+                      : is_cg                                                ? options.restart
+                                                                             : base.restart;
+  std::int64_t const left = options.max_iterations - used;
+  KrylovOptions krylov{restart, options.tolerance, is_last ? left : (left + 1) / 2};
   krylov.stall_factor = is_cg && !is_16_bit(precision) ? 0
                         : precision == Precision::fp64 ? restart_factor
                                                        : low_precision_factor;
   if (precision != Precision::fp64) krylov.cycle_floor = cycle_floor_of_fp32;
   krylov.norm_A = std::isfinite(work.norm()) ? work.norm() : 0;
   if (options.monitor)
-    krylov.monitor = [&](std::int64_t iteration, double residual) {
+    krylov.monitor = [this, used](std::int64_t iteration, double residual) {
       options.monitor(used + iteration, residual);
     };
-  return precision == Precision::fp64 ? run_with(exec, solver, precision, *wide, krylov, b, x)
-                                      : run_with(exec, solver, precision, *narrow, krylov, b, x);
+  return krylov;
 }
 
-// From x to the best that the ladder finds, b and x of `work`.
 template <class Exec>
-void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const& x,
-                                     SparseReport& report) {
-  bool const may_switch = options.solver == SolverKind::Automatic;
-  auto solver = report.solver;
-  auto precision = report.precision;
-  for (bool going = true; going;) {
+KrylovReport SparseSolver<Exec>::Impl::run(Exec const& exec, Run& how, std::int64_t used,
+                                           Wide const& b, Wide const& x) {
+  how.set_up_seconds = method.prepare(exec, how.candidate, how.precision);
+  base.preconditioner_bytes = method.bytes();
+  if (!how.is_last && method.preconditioners().facts().is_singular) {
+    KrylovReport none;
+    none.status = KrylovStatus::Breakdown;
+    none.relative_residual = std::nan("");
+    return none;
+  }
+  auto krylov = krylov_options(how.candidate, how.precision, how.is_last, used);
+  krylov.gives_up = how.gives_up;
+  return method.solve(exec, krylov, b, x, norms);
+}
+
+template <class Exec>
+void SparseSolver<Exec>::Impl::describe(SparseReport& report) {
+  auto const facts = method.preconditioners().facts();
+  report.preconditioner = facts.kind;
+  report.levels.clear();
+  for (auto const& level : facts.levels) report.levels.push_back({level.rows, level.entries});
+  report.operator_complexity = facts.operator_complexity;
+  report.direct_coarse_solve = facts.direct_coarse_solve;
+  report.block_size = facts.block_size;
+  report.modes = facts.modes;
+  report.has_old_pattern = facts.has_old_pattern;
+  report.incomplete = {facts.incomplete.fill, facts.incomplete.entries, facts.incomplete.shift,
+                       facts.incomplete.replaced};
+}
+
+template <class Exec>
+bool SparseSolver<Exec>::Impl::climb_with(Exec const& exec, std::vector<std::size_t>& order,
+                                          std::size_t at, std::string const& reason, Wide const& b,
+                                          Wide const& x, SparseReport& report) {
+  constexpr double fallen = 0.1;  // of the residual, for a higher precision to be worth its while
+  std::size_t const number = order[at];
+  bool const chooses = options.preconditioner == PreconditionerKind::Automatic;
+  bool const is_last = at + 1 == order.size();
+  Run how{choices[number], first_precision(choices[number], options.precision), 0,
+          is_last || !chooses};
+  std::vector<Candidate> others;
+  for (std::size_t k = at + 1; chooses && k < order.size(); ++k)
+    others.push_back(choices[order[k]]);
+  Patience patience(how.candidate, others, options.tolerance);
+  bool has_given_up = false;
+  how.gives_up = [&](std::int64_t iteration, double residual) {
+    return has_given_up = patience.gives_up(iteration, residual);
+  };
+  for (;; how.precision = next_higher(how.precision)) {
     KrylovReport krylov;
     try {
-      krylov = run(exec, solver, precision, report.iterations, b, x);
+      krylov = run(exec, how, report.iterations, b, x);
     } catch (MemoryError const& error) {  // the same on all ranks
-      if (report.attempts.empty()) throw;
+      if (report.attempts.empty() && is_last) throw;
       report.obstacle = error.what();
-      return;
+      return !is_last;
     }
-    report.solver = solver;
-    report.precision = precision;
-    Rung const rung = report.attempts.empty()        ? Rung::AsAsked
-                      : precision == Precision::fp64 ? Rung::Fp64
-                                                     : Rung::HigherPrecision;
-    report.attempts.push_back({{rung, outcome_of(krylov.status)}, solver, precision, krylov});
+    report.solver = how.candidate.solver;
+    report.precision = how.precision;
+    describe(report);
+    bool const is_first = report.attempts.empty() || report.attempts.back().reason != reason;
+    Rung const rung = is_first                           ? Rung::AsAsked
+                      : how.precision == Precision::fp64 ? Rung::Fp64
+                                                         : Rung::HigherPrecision;
+    report.attempts.push_back({{rung, outcome_of(krylov.status)},
+                               how.candidate.solver,
+                               how.candidate.preconditioner,
+                               reason,
+                               how.set_up_seconds,
+                               how.precision,
+                               krylov});
     report.status = krylov.status;
     report.iterations += krylov.iterations;
     report.condition_at_least = std::max(report.condition_at_least, krylov.condition);
     if (!std::isnan(krylov.forward_error)) report.forward_error = krylov.forward_error;
-    going = !report.solved() && krylov.status != KrylovStatus::IterationLimit &&
-            report.iterations < options.max_iterations;
-    if (precision != Precision::fp64)
-      precision = next_higher(precision);
-    else if (krylov.status == KrylovStatus::NotPositiveDefinite && may_switch)
-      solver = SolverKind::Gmres;
-    else
-      going = false;
+    if (report.preconditioner ==
+        PreconditionerKind::Direct)  // one step tells nothing of the others
+      report.forward_error = std::max(report.forward_error, 0x1p-53 * report.condition_at_least);
+    if (report.solved()) first = number;
+    if (report.solved() || report.iterations >= options.max_iterations ||
+        !std::isfinite(krylov.initial_residual)) {
+      if (report.status == KrylovStatus::Stalled && report.iterations >= options.max_iterations)
+        report.status = KrylovStatus::IterationLimit;
+      return false;
+    }
+    if (krylov.status == KrylovStatus::IterationLimit) return !how.is_last;
+    bool const is_hopeful = is_last || !chooses || krylov.status == KrylovStatus::Breakdown ||
+                            krylov.relative_residual <= fallen;
+    auto const next = order.begin() + static_cast<std::ptrdiff_t>(at + 1);
+    auto const best = next + static_cast<std::ptrdiff_t>(has_given_up ? patience.next() : 0);
+    if (has_given_up) std::rotate(next, best, best + 1);
+    if (how.precision == Precision::fp64 || has_given_up || !is_hopeful)
+      return chooses || krylov.status == KrylovStatus::NotPositiveDefinite;
+  }
+}
+
+// From x to the best that the candidates find, b and x of `work`.
+template <class Exec>
+void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const& x,
+                                     SparseReport& report) {
+  std::string reason = choices[first].reason;
+  std::vector<std::size_t> order(choices.size() - first);
+  std::iota(order.begin(), order.end(), first);
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    auto const& candidate = choices[order[at]];
+    bool const is_indefinite =
+        !report.attempts.empty() && report.status == KrylovStatus::NotPositiveDefinite;
+    if (is_indefinite && candidate.solver == SolverKind::ConjugateGradients) continue;
+    if (!climb_with(exec, order, at, reason, b, x, report)) return;
+    auto const& attempts = report.attempts;
+    reason = why_next(candidate, attempts.empty() ? nullptr : &attempts.back().krylov);
   }
 }
 
@@ -311,7 +363,7 @@ SparseSolver<Exec> SparseSolver<Exec>::updated(Exec const& exec,
                                                DistributedMatrix<Exec> const& A) const {
   SparseSolver result(*this);
   result.impl_ = Pimpl<Impl, std::shared_ptr<Impl>>("SparseSolver", std::make_shared<Impl>());
-  result.impl_->set_up(exec, A, impl_->options, impl_->hierarchy.kept);
+  result.impl_->set_up(exec, A, impl_->options, impl_->method.preconditioners().kept());
   return result;
 }
 
@@ -338,23 +390,11 @@ void SparseSolver<Exec>::Impl::set_up(Exec const& exec, DistributedMatrix<Exec> 
   own.base.restart = options.restart;
   if (options.restart == SparseOptions().restart && A.global_rows() <= few)
     own.base.restart = std::max(options.restart, static_cast<int>(A.global_rows()));
+  own.method = detail::CandidateRun<Exec>(own.work, options.amg, options.fill);
+  own.method.preconditioners().keep(kept);
   own.choose(exec);
-  bool const amg = own.base.preconditioner == PreconditionerKind::Amg;
-  auto choices = options.amg;
-  if (choices.smoother == Smoother::Automatic && A.comm().size() == 1)
-    choices.smoother = own.base.symmetric && own.base.not_positive_row == 0 ? Smoother::Chebyshev
-                                                                            : Smoother::GaussSeidel;
-  own.hierarchy = amg ? make_algebraic_hierarchy(exec, own.work.matrix(), choices,
-                                                 own.work.scale_of_unknowns(exec), kept)
-                      : single_level(own.work.matrix());
-  for (auto const& level : own.hierarchy.levels)
-    own.base.levels.push_back({level.A.global_rows(), level.A.global_entries()});
-  own.base.block_size = own.hierarchy.block_size;
-  own.base.modes = own.hierarchy.modes;
-  own.base.has_old_pattern = own.hierarchy.has_old_pattern;
-  own.base.operator_complexity = own.hierarchy.operator_complexity();
-  own.base.direct_coarse_solve = own.hierarchy.coarse == CoarseSolve::Direct;
-  own.prepare(exec, options.precision);
+  own.prepare_first(exec);
+  own.method.preconditioners().set_block(std::nullopt);
   own.r = A.comm().agree(
       [&] { return A.template allocate<double>(exec, "strata::sparse::SparseSolver::r"); });
   own.norms = A.comm().agree([&] {
@@ -367,11 +407,8 @@ void SparseSolver<Exec>::Impl::set_up(Exec const& exec, DistributedMatrix<Exec> 
         work.template allocate<double>(exec, "strata::sparse::SparseSolver::spare"),
         work.template allocate<double>(exec, "strata::sparse::SparseSolver::step")};
   });
-  auto const bound = [&](auto const& ready) {
-    return detail::condition_bound(exec, own.work.matrix(), own.work.norm(), ready.M);
-  };
   if (own.base.preconditioner != PreconditionerKind::None)
-    own.base.condition_at_least = own.wide ? bound(*own.wide) : bound(*own.narrow);
+    own.base.condition_at_least = own.method.condition_bound(exec);
   exec.fence("strata::sparse::SparseSolver::set_up");
   own.base.set_up_seconds = watch.seconds();
 }

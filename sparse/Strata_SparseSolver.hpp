@@ -3,10 +3,10 @@
 #ifndef STRATA_SPARSE_SPARSE_SOLVER_HPP
 #define STRATA_SPARSE_SPARSE_SOLVER_HPP
 
-#include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
+#include <sparse/choice/Strata_SparseMethods.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/multigrid/Strata_AmgOptions.hpp>
@@ -20,44 +20,12 @@
 
 namespace strata::sparse {
 
-/// The method of a sparse solve.
-enum class SolverKind {
-  Automatic,           ///< see `SparseSolver`
-  ConjugateGradients,  ///< for symmetric positive definite matrices
-  Gmres,               ///< GMRES-IR
-  Fgmres,              ///< flexible GMRES, whose preconditioner may change
-};
-/// What it is preconditioned with.
-enum class PreconditionerKind {
-  Automatic,    ///< see `SparseSolver`
-  None,         ///< none
-  Jacobi,       ///< the diagonal
-  GaussSeidel,  ///< Gauss-Seidel sweeps
-  Amg,          ///< algebraic multigrid
-};
-
-/// The names of its values, for `name_of` and `from_name`.
-constexpr auto names_of(SolverKind) {
-  return enum_names<SolverKind>("solver", {{SolverKind::Automatic, "auto"},
-                                           {SolverKind::ConjugateGradients, "cg"},
-                                           {SolverKind::Gmres, "gmres"},
-                                           {SolverKind::Fgmres, "fgmres"}});
-}
-/// The names of its values, for `name_of` and `from_name`.
-constexpr auto names_of(PreconditionerKind) {
-  return enum_names<PreconditionerKind>("preconditioner", {{PreconditionerKind::Automatic, "auto"},
-                                                           {PreconditionerKind::None, "none"},
-                                                           {PreconditionerKind::Jacobi, "jacobi"},
-                                                           {PreconditionerKind::GaussSeidel, "gs"},
-                                                           {PreconditionerKind::Amg, "amg"}});
-}
-using strata::name_of;
-
 /// Choices of a sparse solve; the defaults suit a user who knows nothing of the matrix.
 struct SparseOptions {
   SolverKind solver = SolverKind::Automatic;  ///< the method
   /// What it is preconditioned with.
   PreconditionerKind preconditioner = PreconditionerKind::Automatic;
+  int fill = 0;  ///< level of fill of the preconditioners Ic and Ilu: 0 to 20
   /// Of the preconditioner's matrices. Its vectors are fp64 for fp64, else fp32; in CG fp64 as long as rounding them
   /// would cost iterations.
   Precision precision = Precision::fp32;
@@ -74,8 +42,12 @@ struct SparseOptions {
 /// One run of one method. Its outcomes: BrokeDown, not positive definite; Overflowed, not finite.
 struct SparseAttempt : Attempt {
   SolverKind solver = SolverKind::Automatic;  ///< that ran
-  Precision precision = Precision::fp64;      ///< of the preconditioner
-  KrylovReport krylov;                        ///< what the method did
+  /// That it was preconditioned with.
+  PreconditionerKind preconditioner = PreconditionerKind::None;
+  std::string reason;                     ///< why it ran, a clause
+  double set_up_seconds = 0;              ///< of its preconditioner, if that was made for it
+  Precision precision = Precision::fp64;  ///< of the preconditioner
+  KrylovReport krylov;                    ///< what the method did
 };
 
 /// What a solve did.
@@ -83,6 +55,13 @@ struct SparseReport {
   /// The matrix of a level, over all ranks.
   struct Level {
     std::int64_t rows = 0, entries = 0;  ///< of the matrix
+  };
+  /// Incomplete factors, over all ranks.
+  struct Incomplete {
+    int fill = 0;               ///< level of fill
+    std::int64_t entries = 0;   ///< diagonal included; 0: there are none
+    double shift = 0;           ///< they are those of A + shift diag(A)
+    std::int64_t replaced = 0;  ///< pivots that were too small
   };
   KrylovStatus status = KrylovStatus::IterationLimit;            ///< how it ended
   SolverKind solver = SolverKind::Automatic;                     ///< the last that ran
@@ -116,6 +95,7 @@ struct SparseReport {
   int block_size = 1;              ///< unknowns of a node, as AMG aggregates them
   int modes = 1;                   ///< unknowns of an aggregate of AMG
   bool has_old_pattern = false;    ///< of an update: AMG's aggregates and patterns were kept
+  Incomplete incomplete;           ///< of the preconditioners Ic and Ilu
   bool direct_coarse_solve = false;              ///< the coarsest level is solved directly
   std::int64_t preconditioner_bytes = 0;         ///< of this rank
   double set_up_seconds = 0, solve_seconds = 0;  ///< of the solver, and of this solve
@@ -126,6 +106,10 @@ struct SparseReport {
     constexpr double little = 1e-3;
     return status == KrylovStatus::Converged || status == KrylovStatus::RoundingLimit ||
            (status == KrylovStatus::LeastSquares && incompatible <= little);
+  }
+  /// Whether the preconditioner is an incomplete factorisation.
+  bool has_incomplete_factor() const {
+    return preconditioner == PreconditionerKind::Ic || preconditioner == PreconditionerKind::Ilu;
   }
   /// The decimal digits of x's largest entry that are right, at most, by `forward_error`: 0 to 15; -1: nothing is known.
   int digits() const;
@@ -140,12 +124,14 @@ struct SparseReport {
 /// Solves with one matrix: chooses method and preconditioner, sets up once, goes to higher precision where a
 /// lower one does not do. A copy shares the set-up.
 ///
-/// Choice   solver: CG if the matrix is symmetric with a positive diagonal, else GMRES-IR, or FGMRES with
-///          a preconditioner in 16 bits. Preconditioner: AMG, or none where a diagonal entry is 0.
-/// Ladder   16 bits, fp32, fp64: the next if the residual stalls (of CG in fp32 the true one alone counts) or a number
-///          is no longer finite, from the best x so far. CG that finds the matrix not positive definite in fp64 ends
-///          the solve if it was asked for, else GMRES goes on; CG asked for a matrix whose diagonal is not
-///          positive ends at once.
+/// Choice   what a forecast says is fastest, see `candidates`: CG if the matrix is symmetric with a positive diagonal, else GMRES-IR, with
+///          an incomplete factor, AMG or the diagonal; up to 300 rows a direct solver. On devices, on several ranks, and with a
+///          preconditioner in 16 bits AMG, or none where a diagonal entry is 0.
+/// Ladder   the next candidate where one breaks down, stalls, or falls behind what the next is expected to take; the direct solver near
+///          the end. A later solve begins with what the last one ended with. With each, 16 bits, fp32, fp64: the next if the residual
+///          stalls (of CG in fp32 the true one alone counts) or a number is no longer finite, from the best x so far. CG that
+///          finds the matrix not positive definite ends the solve if it was asked for, else other methods go on; CG
+///          asked for a matrix whose diagonal is not positive ends at once.
 /// Scales   any that fp64 has: where rows differ much in size, or are far from 1, rows and columns are multiplied by powers
 ///          of two, by the diagonal of a matrix that CG is for, else by the largest of each. The tolerance then holds for
 ///          ||b - A x|| and for the residual of the equations in the units of x, so that neither a penalty on the diagonal nor

@@ -68,6 +68,10 @@ sparse::Preconditioner<Exec, Scalar> make_preconditioner(Exec const& exec,
     STRATA_REQUIRE(ValueError, options.sweeps == 1 || kind == PreconditionerKind::GaussSeidel,
                    "a preconditioner of type '", sparse::name_of(kind), "' has no sweeps, but ",
                    options.sweeps, " were asked for; only 'gs' has");
+    bool const is_here = kind == PreconditionerKind::None || kind == PreconditionerKind::Jacobi ||
+                         kind == PreconditionerKind::GaussSeidel || kind == PreconditionerKind::Amg;
+    STRATA_REQUIRE(ValueError, is_here, "a preconditioner of type '", sparse::name_of(kind),
+                   "' is not there for Tpetra matrices; auto, none, jacobi, gs and amg are");
   });
   switch (kind) {
     case PreconditionerKind::Jacobi:
@@ -81,8 +85,7 @@ sparse::Preconditioner<Exec, Scalar> make_preconditioner(Exec const& exec,
       return sparse::AlgebraicMultigrid<Exec, Scalar>(
           exec, sparse::make_algebraic_hierarchy(exec, A, amg), options.precision);
     }
-    case PreconditionerKind::None:
-    case PreconditionerKind::Automatic:
+    default:
       break;
   }
   return {};

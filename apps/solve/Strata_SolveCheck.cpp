@@ -25,6 +25,7 @@ constexpr std::string_view of_core[] = {"--leaf-size", "--cond",   "--scaling",
                                         "--compare",   "--repeat", "--jitter"};
 constexpr std::string_view of_sparse[] = {"--solver",
                                           "--preconditioner",
+                                          "--fill",
                                           "--precision",
                                           "--restart",
                                           "--block-size",

@@ -153,8 +153,10 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
   auto* const dense = group.flag("--dense", options.force_dense, "solve as dense");
   group.flag("--sparse", options.force_sparse, "solve as sparse; with mpirun on all its ranks")
       ->excludes(dense);
-  group.named("--solver", solver.solver, "[auto]");
+  group.named("--solver,--method", solver.solver, "[auto]");
   group.named("--preconditioner", solver.preconditioner, "[auto]");
+  group.add("--fill", solver.fill, "K", "level of fill of the preconditioners ic and ilu [0]")
+      ->check(CLI::Range(0, 20).description(""));
   group.parsed("--precision", solver.precision, "fp64|fp32|bf16|fp16", stored_precision,
                "of the preconditioner [fp32]");
   group.count("--restart", solver.restart, "K", "basis vectors of a cycle of GMRES [50]");

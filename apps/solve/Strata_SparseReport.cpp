@@ -33,6 +33,18 @@ void show_problem(Report& report, SparseOutcome const& outcome) {
                          " at most, of all ranks");
 }
 
+// Of incomplete factors.
+void show_factor(Report& report, sparse::SparseReport const& found) {
+  if (!found.has_incomplete_factor()) return;
+  auto const& factor = found.incomplete;
+  report.only_screen(
+      "its factors",
+      words("level of fill ", factor.fill, ", ", factor.entries, " entries",
+            factor.shift > 0 ? text(", of A + %.1e diag(A)", factor.shift) : "",
+            factor.replaced > 0 ? words(", ", counted(factor.replaced, "pivot"), " replaced")
+                                : ""));
+}
+
 void show_method(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
   auto const& asked = outcome.asked;
@@ -46,6 +58,7 @@ void show_method(Report& report, SparseOutcome const& outcome) {
   if (found.block_size > 1) report.show("unknowns of a node", found.block_size);
   if (found.modes > 1) report.show("modes of an aggregate", found.modes);
   report.show("its memory on a rank", found.preconditioner_bytes, unit::bytes);
+  show_factor(report, found);
   bool const has_levels = found.preconditioner == sparse::PreconditionerKind::Amg;
   int number = 0;
   for (auto const& level : found.levels)
@@ -74,15 +87,22 @@ void show_digits(Report& report, sparse::SparseReport const& found) {
 void show_solution(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
   report.section("Solution");
+  bool const varies =
+      std::any_of(found.attempts.begin(), found.attempts.end(), [&](auto const& attempt) {
+        return attempt.preconditioner != found.attempts.front().preconditioner;
+      });
   int number = 0;
   for (auto const& attempt : found.attempts) {
     auto const& krylov = attempt.krylov;
     auto const precision = traits(attempt.precision).name;
     report.only_screen(
         words("run ", ++number),
-        words(name_of(attempt.solver), " with ", precision, ": ", name_of(krylov.status), ", ",
-              counted(krylov.iterations, "iteration"),
-              text(", relative residual %.2e, %.3g s", krylov.relative_residual, krylov.seconds)));
+        words(name_of(attempt.solver), varies ? " + " : "",
+              varies ? name_of(attempt.preconditioner) : "", " with ", precision, ": ",
+              name_of(krylov.status), ", ", counted(krylov.iterations, "iteration"),
+              text(", relative residual %.2e, %.3g s", krylov.relative_residual,
+                   attempt.set_up_seconds + krylov.seconds)));
+    if (varies) report.only_screen("  why", attempt.reason);
   }
   report.show("iterations", found.iterations);
   report.show("backward error", found.backward_error, unit::error, "normwise");

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PetscPreconditioner", "Preconditioner", "Solver", "SparseAttempt", "SparseLevel", "SparseReport", "SparseWarning", "solve"]
 
-Method = Literal["auto", "cg", "gmres", "fgmres"]
-Kind = Literal["auto", "none", "jacobi", "gs", "amg"]
+Method = Literal["auto", "cg", "minres", "gmres", "fgmres", "bicgstab", "direct"]
+Kind = Literal["auto", "none", "jacobi", "l1-jacobi", "chebyshev", "gs", "ic", "ilu", "amg", "direct"]
 Precision = Literal["fp64", "fp32", "bf16", "fp16"]
 
 
@@ -29,16 +29,16 @@ class SparseWarning(RuntimeWarning):
 
 
 class Solver:
-    """Solves with one sparse matrix: chooses method and preconditioner, sets up once, climbs to fp64 where needed.
+    """Solves with one sparse matrix: chooses method and preconditioner, sets up once, goes on to others where one does not do.
 
     Parameters
     ----------
     A : scipy.sparse matrix or array of float64, (n, n)
         Its rows are copied. CSR with sorted columns and 32 or 64-bit indices is copied once; other formats are converted first.
-    solver : {"auto", "cg", "gmres", "fgmres"}
-        "auto": CG if A is symmetric with a positive diagonal, else GMRES with refinement, or FGMRES if `precision` has 16 bits.
-    preconditioner : {"auto", "none", "jacobi", "gs", "amg"}
-        "auto": algebraic multigrid, or none where a diagonal entry is 0.
+    solver : {"auto", "cg", "minres", "gmres", "fgmres", "bicgstab", "direct"}
+        "auto": as is fastest, or does at last. "cg" and "minres" are for symmetric matrices, "direct" factors the matrix.
+    preconditioner : {"auto", "none", "jacobi", "l1-jacobi", "chebyshev", "gs", "ic", "ilu", "amg", "direct"}
+        "auto": what a forecast says is fastest, then the next: `last_solve.attempts` has each with its reason. "ic": of symmetric matrices.
     precision : {"fp32", "fp64", "bf16", "fp16"}
         Of the preconditioner's matrices, at first.
     tolerance : float
@@ -50,6 +50,8 @@ class Solver:
     block_size : int
         Unknowns of a node, one after the other, which multigrid keeps apart, or with modes aggregates together; divides n, up to 16. 0:
         found from the pattern.
+    fill : int
+        Level of fill of "ic" and "ilu".
     coordinates : array, (n_nodes, 2) or (n_nodes, 3), optional
         Places of the nodes, whose unknowns are displacements along the axes: multigrid knows the motions of a rigid body.
     near_null_space : array, (n,) or (n, k), optional
@@ -71,7 +73,8 @@ class Solver:
     ----------
     Multigrid: P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), doi:10.1007/BF02238511. GMRES: E. Carson, N. Higham, SIAM J. Sci.
     Comput. 40 (2018), doi:10.1137/17M1140819. CG: G. Golub, Q. Ye, SIAM J. Sci. Comput. 21 (1999), doi:10.1137/S1064827597323415.
-    FGMRES: Y. Saad, SIAM J. Sci. Comput. 14 (1993), doi:10.1137/0914028.
+    FGMRES: Y. Saad, SIAM J. Sci. Comput. 14 (1993), doi:10.1137/0914028. MINRES: C. Paige, M. Saunders, SIAM J. Numer. Anal. 12 (1975),
+    doi:10.1137/0712047. BiCGStab: H. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), doi:10.1137/0913035.
 
     Examples
     --------
@@ -94,10 +97,11 @@ class Solver:
         restart: int = 50,
         max_iterations: int = 10000,
         block_size: int = 0,
+        fill: int = 0,
         coordinates: Any = None,
         near_null_space: Any = None,
     ) -> None:
-        self._options = _core.SparseOptions(solver, preconditioner, precision, tolerance, restart, max_iterations, block_size)
+        self._options = _core.SparseOptions(solver, preconditioner, precision, tolerance, restart, max_iterations, block_size, fill)
         _sparse_input.set_modes(self._options, A, coordinates, near_null_space)
         self._last_solve: SparseReport | None = None
         indptr, indices, data = _sparse_input.rows(A)
@@ -217,11 +221,10 @@ class Preconditioner:
     ----------
     A : scipy.sparse matrix or array of float64, (n, n)
         As for `Solver`.
-    kind : {"amg", "gs", "jacobi", "none"}
-        A cycle of algebraic multigrid, a symmetric Gauss-Seidel sweep, the diagonal, the identity.
+    kind : {"amg", "ic", "ilu", "gs", "chebyshev", "l1-jacobi", "jacobi", "direct", "none"}
+        A cycle of multigrid, incomplete factors, a symmetric Gauss-Seidel sweep, polynomials, the diagonal, factors, the identity.
     precision : {"fp32", "fp64", "bf16", "fp16"}
-    block_size : int
-        As for `Solver`.
+    block_size, fill : int, as for `Solver`
 
     Raises
     ------
@@ -230,13 +233,15 @@ class Preconditioner:
 
     References
     ----------
+    "ic": J. Meijerink, H. van der Vorst, Math. Comp. 31 (1977), doi:10.2307/2006423. "direct": P. Amestoy, T. Davis, I. Duff, SIAM J.
+    Matrix Anal. Appl. 17 (1996), doi:10.1137/S0895479894278952.
     "amg": P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), doi:10.1007/BF02238511; its sweeps: A. Baker, R. Falgout, T. Kolev,
     U. M. Yang, SIAM J. Sci. Comput. 33 (2011), doi:10.1137/100798806. "gs": rows by colours, M. Jones, P. Plassmann, SIAM J. Sci.
     Comput. 14 (1993), doi:10.1137/0914041.
     """
 
-    def __init__(self, A: Any, kind: Kind = "amg", *, precision: Precision = "fp32", block_size: int = 0) -> None:
-        options = _core.SparseOptions("auto", kind, precision, 1e-10, 50, 10000, block_size)
+    def __init__(self, A: Any, kind: Kind = "amg", *, precision: Precision = "fp32", block_size: int = 0, fill: int = 0) -> None:
+        options = _core.SparseOptions("auto", kind, precision, 1e-10, 50, 10000, block_size, fill)
         indptr, indices, data = _sparse_input.rows(A)
         self._core = _core.sparse_preconditioner(indptr, indices, data, options)
 

@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <sparse/krylov/detail/Strata_KeptIterate.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
@@ -97,13 +98,6 @@ struct ConjugateGradients<Exec, Scalar>::Impl {
        Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
   void add(Exec const& exec, Preconditioner<Exec, fp64> const& unrounded);
 
-  /// An iterate that is kept: ||r||, and the other sizes of r if the solve estimates errors.
-  struct Kept {
-    double norm = 0;
-    typename detail::OuterIteration<Exec>::Sizes sizes;
-  };
-  void keep(Exec const& exec, detail::OuterIteration<Exec>& outer,
-            Vector<double, MemorySpace> const& x, double norm, Kept& kept);
   // From one true residual to the next; why it ended before its time, if it did.
   std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
                                     Vector<double, MemorySpace> const& x);
@@ -202,26 +196,6 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::step(
   return std::nullopt;
 }
 
-// The first has none before it to be compared with; what moved x least is the last.
-template <class Exec, class Scalar>
-void ConjugateGradients<Exec, Scalar>::Impl::keep(Exec const& exec,
-                                                  detail::OuterIteration<Exec>& outer,
-                                                  Vector<double, MemorySpace> const& x, double norm,
-                                                  Kept& kept) {
-  std::int64_t const rows = A_.rows();
-  if (outer.estimates()) {
-    auto const sizes = outer.sizes();
-    if (kept.sizes.largest > 0) {
-      detail::scale(exec, 1.0, x, outer.step(), rows);
-      detail::add(exec, -1.0, kept_, outer.step(), rows);
-      outer.saw(kept.sizes, sizes);
-    }
-    kept.sizes = sizes;
-  }
-  detail::scale(exec, 1.0, x, kept_, rows);
-  kept.norm = norm;
-}
-
 template <class Exec, class Scalar>
 std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
     Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
@@ -233,7 +207,7 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
   bool may_round = true;
   std::optional<KrylovStatus> ended;
   double least = state.norm, before = state.norm, energy_before = 0;
-  Kept kept{state.norm, {}};
+  detail::KeptIterate<Exec> kept(kept_, rows, state.norm);
   for (std::int64_t k = 1; outer.has_iterations(); ++k) {
     bool const rounds =
         !unrounded_ || (may_round && rounding * outer.relative(state.norm) <= options_.tolerance);
@@ -241,7 +215,7 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
     if (ended) break;
     outer.count(state.norm);
     bool const is_met = state.norm <= outer.target() && outer.meets(state.norm);
-    if (is_met || state.norm <= much_less * kept.norm) keep(exec, outer, x, state.norm, kept);
+    if (is_met || state.norm <= much_less * kept.norm()) kept.keep(exec, outer, x, state.norm);
     if (is_met) return std::nullopt;
     least = std::min(least, state.norm);
     if (k % window != 0) continue;
@@ -256,8 +230,7 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
     before = least;
     energy_before = state.energy;
   }
-  bool const has_kept = kept.norm < outer.norm();
-  if (has_kept && !(state.norm <= kept.norm)) detail::scale(exec, 1.0, kept_, x, rows);
+  kept.restore(exec, outer, x, state.norm);
   return ended;
 }
 

@@ -38,6 +38,9 @@ struct KrylovOptions {
   /// Called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle estimates, on each
   /// rank the same. What it throws on one rank all ranks throw.
   std::function<void(std::int64_t, double)> monitor = {};
+  /// Asked after each iteration as `monitor` is told, with the same answer on each rank: true ends the solve as Stalled, unless it has
+  /// converged.
+  std::function<bool(std::int64_t, double)> gives_up = {};
   /// GMRES-IR; of Summed norms the preconditioner is given vectors as long as they come out, so that it must be
   /// linear. FGMRES derives norms, CG needs none.
   BasisNorm norm = BasisNorm::Derived;

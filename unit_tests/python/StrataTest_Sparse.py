@@ -41,11 +41,15 @@ def relative_residual(A: Any, x: Array, b: Array) -> float:
 
 
 @pytest.mark.parametrize("precision", ["fp64", "fp32", "bf16", "fp16"])
-@pytest.mark.parametrize("preconditioner", ["auto", "none", "jacobi", "gs", "amg"])
+@pytest.mark.parametrize("preconditioner", ["auto", "none", "jacobi", "l1-jacobi", "gs", "ilu", "amg", "direct"])
 @pytest.mark.parametrize("shift", [0.0, 0.5])
 def test_solves_with_all_preconditioners(shift: float, preconditioner: Any, precision: Any) -> None:
     A, x = poisson(shift), solution(N)
     b = A @ x
+    if preconditioner == "ilu" and precision in ("bf16", "fp16"):
+        with pytest.raises(ValueError, match=f"not in {precision}"):
+            strata.sparse.Solver(A, preconditioner=preconditioner, precision=precision)
+        return
     solver = strata.sparse.Solver(A, preconditioner=preconditioner, precision=precision)
     found = solver.solve(b)
     assert relative_residual(A, found, b) <= 1e-10 * (1 + 1e-3)  # and the rounding of this residual
@@ -120,14 +124,49 @@ def test_small_orders(n: int) -> None:
     np.testing.assert_array_equal(strata.sparse.solve(A, np.full(n, 8.0)), np.full(n, 2.0))
 
 
+@pytest.mark.parametrize("method", ["cg", "minres", "gmres", "fgmres", "bicgstab", "direct"])
+def test_solves_with_all_methods(method: Any) -> None:
+    A, x = poisson(), solution(N)
+    solver = strata.sparse.Solver(A, solver=method)
+    assert relative_residual(A, solver.solve(A @ x), A @ x) <= 1e-10 * (1 + 1e-3)
+    assert solver.last_solve is not None and solver.last_solve.solver == method
+
+
+def test_incomplete_factors_tell_what_they_are() -> None:
+    A, b = poisson(), solution(N)
+    entries, iterations = [], []
+    for fill in (0, 1, 2):
+        solver = strata.sparse.Solver(A, preconditioner="ic", fill=fill)
+        solver.solve(b)
+        report = solver.last_solve
+        assert report is not None and report.preconditioner == "ic"
+        assert (report.factor_shift, report.replaced_pivots) == (0, 0)
+        entries.append(report.factor_entries)
+        iterations.append(report.iterations)
+    assert entries == sorted(entries) and entries[0] < entries[2] and iterations[0] > iterations[2]
+    with pytest.raises(ValueError, match="fill 21 must be 0 to 20"):
+        strata.sparse.Solver(A, preconditioner="ic", fill=21)
+
+
+def test_goes_on_to_what_solves_it_and_says_why() -> None:
+    n = 1500
+    A = scipy.sparse.csr_matrix((1 + 0.1 * (np.arange(n) % 7), (np.arange(n), (np.arange(n) + 37) % n)), shape=(n, n))
+    solver = strata.sparse.Solver(A)
+    b = solution(n)
+    assert relative_residual(A, solver.solve(b), b) <= 1e-10
+    report = solver.last_solve
+    assert report is not None and all(attempt.reason for attempt in report.attempts)
+    assert report.attempts[-1].preconditioner == report.preconditioner == "direct"
+
+
 def test_reports_say_what_was_chosen() -> None:
-    solver = strata.sparse.Solver(poisson())
+    solver = strata.sparse.Solver(poisson(), preconditioner="amg")
     assert solver.shape == (N, N) and solver.last_solve is None
     report = solver.report
     assert (report.solver, report.preconditioner, report.symmetric) == ("cg", "amg", True)
     assert len(report.levels) > 1 and report.levels[0].rows == N and report.operator_complexity > 1
     assert repr(solver) == "<strata.sparse.Solver of order 1600: cg with amg>"
-    assert strata.sparse.Solver(poisson(0.5)).report.solver == "gmres"
+    assert strata.sparse.Solver(poisson(0.5), preconditioner="amg").report.solver == "gmres"
     solver.solve(np.ones(N))
     assert solver.last_solve is not None
     attempt = solver.last_solve.attempts[0]
@@ -141,10 +180,12 @@ def iterations_of_cg(A: Any, b: Array, M: Any = None) -> int:
     return len(steps)
 
 
-@pytest.mark.parametrize("kind, most", [("amg", 0.15), ("gs", 0.6), ("jacobi", 1.01), ("none", 1)])
+@pytest.mark.parametrize("kind, most", [("amg", 0.15), ("gs", 0.6), ("jacobi", 1.01), ("none", 1), ("ic", 0.5), ("ilu", 0.5), ("chebyshev", 0.5)])
 @pytest.mark.parametrize("precision", ["fp64", "fp32", "fp16"])
 def test_preconditions_scipys_methods(kind: Any, most: float, precision: Any) -> None:
     A, b = poisson(), solution(N)
+    if kind in ("ic", "ilu") and precision == "fp16":
+        precision = "fp32"
     M = strata.sparse.Preconditioner(A, kind, precision=precision)
     # Of CG without one; the diagonal is constant, which Jacobi can't help, a symmetric sweep about halves the steps.
     assert iterations_of_cg(A, b, M.as_linear_operator()) <= most * iterations_of_cg(A, b)
@@ -154,14 +195,14 @@ def test_preconditions_scipys_methods(kind: Any, most: float, precision: Any) ->
 
 def test_the_solvers_preconditioner() -> None:
     A, b = poisson(), solution(N)
-    M = strata.sparse.Solver(A).as_preconditioner()
+    M = strata.sparse.Solver(A, preconditioner="amg").as_preconditioner()
     assert M.shape == (N, N)
     assert iterations_of_cg(A, b, M) == iterations_of_cg(A, b, strata.sparse.Preconditioner(A).as_linear_operator())
 
 
 def test_preconditioners_are_linear_and_symmetric() -> None:
     A, r = poisson(), solution(N, 2)
-    for kind in ("amg", "gs", "jacobi", "none"):
+    for kind in ("amg", "ic", "ilu", "gs", "chebyshev", "l1-jacobi", "jacobi", "direct", "none"):
         M = strata.sparse.Preconditioner(A, kind)
         z = M.apply(r)
         np.testing.assert_array_equal(M.apply(r[:, 0]), z[:, 0])
@@ -267,7 +308,7 @@ def test_refuses_options_and_vectors_that_do_not_fit() -> None:
     A, b = poisson(), np.ones(N)
     bad: tuple[tuple[dict[str, Any], str], ...] = (
         ({"solver": "lu"}, "no solver 'lu'"),
-        ({"preconditioner": "ilu"}, "no preconditioner 'ilu'"),
+        ({"preconditioner": "ilut"}, "no preconditioner 'ilut'"),
         ({"precision": "fp8_e4m3"}, "not in fp8_e4m3"),
         ({"precision": "half"}, "no precision 'half'"),
         ({"tolerance": 0.0}, "tolerance"),

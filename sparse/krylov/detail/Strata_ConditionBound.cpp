@@ -28,7 +28,7 @@ void take(Exec const& exec, double factor, Vector<Scalar, typename Exec::memory_
 
 template <class Exec, class Scalar>
 double condition_bound(Exec const& exec, DistributedMatrix<Exec> const& A, double norm_A,
-                       Preconditioner<Exec, Scalar> const& M) {
+                       Preconditioner<Exec, Scalar> const& M, int steps) {
   auto const& comm = A.comm();
   auto const vector = [&]<class Number>(Number) {
     return comm.agree(
@@ -38,7 +38,7 @@ double condition_bound(Exec const& exec, DistributedMatrix<Exec> const& A, doubl
   auto const d = vector(double()), image = vector(double());
   double condition = 1;
   Kokkos::deep_copy(exec, s, Scalar(1));
-  for (int step = 0; step < 2; ++step) {
+  for (int step = 0; step < steps; ++step) {
     M.apply(exec, s, z);
     double const size = max_norm(exec, comm, z, A.rows());
     if (!(size > 0) || !std::isfinite(size)) break;
@@ -54,9 +54,9 @@ double condition_bound(Exec const& exec, DistributedMatrix<Exec> const& A, doubl
 
 #define STRATA_INSTANTIATE_CONDITION_BOUND(Space)                                        \
   template double condition_bound(Space const&, DistributedMatrix<Space> const&, double, \
-                                  Preconditioner<Space, fp64> const&);                   \
+                                  Preconditioner<Space, fp64> const&, int);              \
   template double condition_bound(Space const&, DistributedMatrix<Space> const&, double, \
-                                  Preconditioner<Space, fp32> const&);
+                                  Preconditioner<Space, fp32> const&, int);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_CONDITION_BOUND)
 
 }  // namespace strata::sparse::detail

@@ -78,6 +78,8 @@ void OuterIteration<Exec>::count(double norm) {
   if (norms_) report.history.push_back(relative(norm));
   if (options_.monitor)
     A_.comm().agree([&] { options_.monitor(report.iterations, relative(norm)); });
+  if (options_.gives_up && !is_extra_)
+    gave_up_ = options_.gives_up(report.iterations, relative(norm));
 }
 
 template <class Exec>
@@ -293,6 +295,7 @@ std::optional<KrylovStatus> OuterIteration<Exec>::verdict(std::optional<KrylovSt
   bool const has_stalled = here_.residual > stall_factor * before_.residual &&
                            here_.relative > stall_factor * before_.relative;
   if (report.cycles > 0 && stall_factor > 0 && has_stalled) return KrylovStatus::Stalled;
+  if (gave_up_) return KrylovStatus::Stalled;
   if (!has_iterations()) return KrylovStatus::IterationLimit;
   double const reached = here_.residual / norm_b_;
   if (reached <= goal_) aim_lower(reached, here_.relative);

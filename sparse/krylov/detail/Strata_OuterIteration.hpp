@@ -59,7 +59,7 @@ class OuterIteration {
   /// ||b - A x|| / ||b|| where ||r|| is `norm`.
   double relative(double norm) const;
   /// Whether a cycle may do another iteration.
-  bool has_iterations() const { return report.iterations < most_iterations_; }
+  bool has_iterations() const { return report.iterations < most_iterations_ && !gave_up_; }
   /// Whether the solve has converged, and goes on for what its residual still gains.
   bool is_extra() const { return is_extra_; }
   /// One iteration is done, and leaves an r of length `norm`, as the cycle estimates it: counts it, and tells the
@@ -135,7 +135,7 @@ class OuterIteration {
   double norm_b_ = 0, max_b_ = 0, norm_ = 0, goal_ = 0;
   double inverse_ = 0, error_rate_ = 0;  // least ||A^-1||_oo; error of x for rows of 1
   int exponent_ = 0;
-  bool is_extra_ = false;
+  bool is_extra_ = false, gave_up_ = false;
   std::int64_t most_iterations_ = 0;
   Reached here_, before_, best_;
 };

@@ -56,6 +56,7 @@ TYPED_TEST(ConjugateGradientsTest, TakesNoMoreIterationsInLowPrecision) {
       Kokkos::deep_copy(system.exec, system.x, 0.0);
       SparseOptions options;
       options.precision = precision;
+      options.preconditioner = PreconditionerKind::Amg;
       options.amg.block_size = 3;
       SparseSolver<TypeParam> solver(system.exec, system.A, options);
       auto const report = solver.solve_in_order(system.exec, system.b, system.x);

@@ -284,7 +284,9 @@ TYPED_TEST(OuterIterationTest, GivesEmptyRowsZeroAndSaysWhereThereIsNoSolution) 
   }
   auto const rows = part_of(comm, whole);
   auto const A = make_matrix(exec, comm, rows);
-  SparseSolver<TypeParam> solver(exec, A);
+  SparseOptions multigrid;
+  multigrid.preconditioner = PreconditionerKind::Amg;
+  SparseSolver<TypeParam> solver(exec, A, multigrid);
   EXPECT_EQ(solver.set_up_report().rows.empty, 2);
   EXPECT_EQ(solver.set_up_report().rows.first_empty, 5);
   EXPECT_EQ(solver.set_up_report().preconditioner, PreconditionerKind::Amg);

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Processor seconds of set-up and solve of each of Strata's methods over a list of matrices, what `auto` loses, and PETSc beside it.
+
+Each line of the list names a matrix (see study_matrices.py). Its right-hand side is A times a random vector; a run counts if the true
+residual is at most ten times --tolerance of b's. Of each contestant the least of --repeat runs counts, set-up from SciPy's CSR included;
+one thread (set OMP_NUM_THREADS=1). Regret is auto's time over that of the best of Strata's own choices, or 1 where it is within --slack
+seconds of it.
+
+--peers adds PETSc's, if petsc4py is there: CG or GMRES(50) with ICC(0) or ILU(0), GAMG, BoomerAMG, where PETSc has hypre.
+--json FILE keeps all times.
+"""
+import argparse
+import json
+import math
+import pathlib
+import sys
+import time
+import warnings
+
+import numpy as np
+import strata
+import study_matrices
+
+SYMMETRIC = ("cg+ic", "cg+amg", "cg+gs", "cg+jacobi", "minres+none", "direct")
+GENERAL = ("gmres+ilu", "bicgstab+ilu", "gmres+amg", "gmres+gs", "direct")
+
+
+def true_residual(A, b, x):
+    r = np.linalg.norm(b - A @ x) / np.linalg.norm(b)
+    return float(r) if np.isfinite(r) else math.inf
+
+
+def by_strata(A, b, choice, tolerance):
+    """x, and what the report says."""
+    solver, _, preconditioner = choice.partition("+")
+    options = {"solver": solver, "preconditioner": preconditioner or "auto"} if choice != "auto" else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            made = strata.sparse.Solver(A, tolerance=tolerance, **options)
+            x = made.solve(b)
+        except strata.NotConverged as failure:
+            return failure.x, ""
+    steps = [f"{a.solver}+{a.preconditioner}" for a in made.last_solve.attempts]
+    return x, " > ".join(dict.fromkeys(steps))
+
+
+def by_petsc(A, b, choice, tolerance, symmetric):
+    from petsc4py import PETSc
+
+    P = PETSc.Mat().createAIJ(A.shape, csr=(A.indptr, A.indices, A.data))
+    solver = PETSc.KSP().create()
+    solver.setOperators(P)
+    solver.setType("cg" if symmetric else "gmres")
+    if symmetric:
+        solver.setNormType(PETSc.KSP.NormType.UNPRECONDITIONED)
+    else:
+        solver.setGMRESRestart(50)
+        solver.setPCSide(PETSc.PC.Side.RIGHT)
+    solver.pc.setType({"petsc ic/ilu": "icc" if symmetric else "ilu", "petsc gamg": "gamg", "petsc boomeramg": "hypre"}[choice])
+    solver.setTolerances(rtol=tolerance, max_it=3000 if symmetric else 1000)
+    right, x = P.createVecs()
+    right.setArray(b)
+    solver.solve(right, x)
+    return x.getArray().copy(), ""
+
+
+def timed(run, repeat, seconds):
+    best, found = math.inf, None
+    end = time.process_time() + seconds
+    for _ in range(repeat):
+        start = time.process_time()
+        found = run()
+        best = min(best, time.process_time() - start)
+        if time.process_time() > end:
+            break
+    return best, found
+
+
+def compare(name, A, b, options):
+    """Times of all contestants, infinite where they fail, and how auto went."""
+    symmetric = abs(A - A.T).max() <= 1e-12 * abs(A).max()
+    positive = symmetric and A.diagonal().min() > 0
+    own = SYMMETRIC if positive else GENERAL + ("minres+none",) if symmetric else GENERAL
+    own = [choice for choice in own if choice != "direct" or A.shape[0] <= options.direct_rows]
+    peers = ("petsc ic/ilu", "petsc gamg", "petsc boomeramg") if options.peers else ()
+    times, notes = {}, {}
+    for choice in ("auto", *own, *peers):
+        solve = by_petsc if choice in peers else by_strata
+        more = (positive,) if choice in peers else ()
+        try:
+            seconds, (x, notes[choice]) = timed(lambda: solve(A, b, choice, options.tolerance, *more), options.repeat, options.limit)
+            residual = true_residual(A, b, x)
+        except Exception as failure:  # a contestant that can't is one that fails
+            seconds, residual, notes[choice] = math.inf, math.inf, str(failure).split("\n")[0][:80]
+        times[choice] = seconds if residual <= 10 * options.tolerance else math.inf
+    return {"name": name, "rows": A.shape[0], "entries": int(A.nnz), "times": times, "notes": notes}
+
+
+def regret(result, slack):
+    own = {k: t for k, t in result["times"].items() if not k.startswith("petsc") and k != "auto"}
+    best = min(own, key=own.get)
+    auto, least = result["times"]["auto"], own[best]
+    return best, 1.0 if auto <= least + slack else auto / least if math.isfinite(least) else 1.0
+
+
+def mean(values):
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+
+
+def summary(results, slack):
+    regrets = [regret(r, slack)[1] for r in results]
+    print(f"regret of auto: mean {mean(regrets):.2f}, worst {max(regrets):.2f}; fails on {sum(r['times']['auto'] == math.inf for r in results)}")
+    ratios, failed, with_peers = [], 0, 0
+    for r in results:
+        peers = [t for k, t in r["times"].items() if k.startswith("petsc")]
+        if not peers:
+            continue
+        with_peers += 1
+        least = min(peers)
+        failed += least == math.inf
+        if math.isfinite(least):
+            ratios.append(min(10, least / r["times"]["auto"] if r["times"]["auto"] < math.inf else 0.1))
+    if with_peers:
+        print(f"best peer's time over auto's: mean {mean(ratios):.2f} of {len(ratios)}; all peers fail on {failed}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    here = pathlib.Path(__file__).parent
+    parser.add_argument("--list", default=here / "study_matrices.txt", help="of matrices [%(default)s]")
+    parser.add_argument("--only", nargs="*", default=[], help="names that begin with one of these")
+    parser.add_argument("--tolerance", type=float, default=1e-10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=2, help="seconds after which a contestant is not run again [%(default)s]")
+    parser.add_argument("--direct-rows", type=int, default=30000, help="the direct solver is left out beyond [%(default)s]")
+    parser.add_argument("--slack", type=float, default=0.002)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--json")
+    options = parser.parse_args()
+    results = []
+    for name, family, arguments in study_matrices.read_list(options.list):
+        if options.only and not name.startswith(tuple(options.only)):
+            continue
+        A = study_matrices.make(family, arguments, options.seed)
+        b = A @ np.random.default_rng(options.seed + 1).standard_normal(A.shape[0])
+        results.append(compare(name, A, b, options))
+        result = results[-1]
+        best, lost = regret(result, options.slack)
+        cells = "  ".join(f"{k} {t:.4f}" for k, t in result["times"].items() if k != "auto")
+        print(f"{name:16}{A.shape[0]:8}{A.nnz:9}  auto {result['times']['auto']:.4f} ({result['notes']['auto']}) regret {lost:.2f} of {best} | {cells}")
+        sys.stdout.flush()
+    if results:
+        summary(results, options.slack)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_CANDIDATES_HPP
+#define STRATA_SPARSE_CANDIDATES_HPP
+
+#include <core/Strata_Ladder.hpp>
+#include <core/Strata_Precision.hpp>
+#include <sparse/choice/Strata_MatrixFacts.hpp>
+#include <sparse/choice/Strata_SparseMethods.hpp>
+#include <sparse/krylov/Strata_KrylovReport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace strata::sparse {
+
+/// A method and a preconditioner that a solve may be done with, and what that is expected to take.
+struct Candidate {
+  SolverKind solver = SolverKind::Gmres;                         ///< the method
+  PreconditionerKind preconditioner = PreconditionerKind::None;  ///< of it
+  double set_up_seconds = 0;                                     ///< of the preconditioner
+  double iteration_seconds = 0;                                  ///< of one iteration
+  double iterations = 0;    ///< to a relative residual of 1e-10
+  int restart = 0;          ///< of GMRES, where it is not that of the options
+  std::string reason = {};  ///< why it is where it is in a list, a clause
+
+  /// Of set-up and solve.
+  double seconds() const { return set_up_seconds + iterations * iteration_seconds; }
+};
+
+/// That its preconditioner is made in first, where `asked` was asked for: direct solvers have fp64, incomplete factors no 16 bits.
+Precision first_precision(Candidate const& candidate, Precision asked);
+
+/// What a solver was asked for, as far as it narrows the choice.
+struct AskedMethod {
+  SolverKind solver = SolverKind::Automatic;                          ///< Automatic: any
+  PreconditionerKind preconditioner = PreconditionerKind::Automatic;  ///< Automatic: any
+  Precision precision = Precision::fp32;                              ///< of the preconditioner
+  /// Of the precision.
+  bool has_16_bits() const { return traits(precision).bytes == 2; }
+};
+
+/// Throws   ValueError for a method or a preconditioner that a matrix like that does not have, or not in that precision.
+void require_fitting(bool is_symmetric, int ranks, AskedMethod const& asked);
+
+/// The candidates for a matrix in the order in which they are tried: by their forecasts, those that depend on less behind, the direct
+/// solver, if it is not the fastest, last but for what needs no memory. Never empty; a pure function, so that all ranks agree.
+std::vector<Candidate> candidates(MatrixFacts const& facts, AskedMethod const& asked);
+
+/// What became of an attempt that ended so.
+Outcome outcome_of(KrylovStatus status);
+
+/// Why the next candidate is tried: how this one ended, a clause; without a report it had no memory.
+std::string why_next(Candidate const& candidate, KrylovReport const* report);
+
+/// When a candidate is given up for one of those behind it: once its residual, by the rate at which it fell over the second half of
+/// the iterations, will take longer to fall to the tolerance than the fastest of them takes from the start. The iterations of a matrix
+/// that takes more than was forecast are taken to be as many times more with all of them.
+class Patience {
+ public:
+  /// `others`: those behind it; none: it is never given up.
+  Patience(Candidate const& own, std::vector<Candidate> others, double tolerance);
+  /// Told of each iteration in turn; true: give up.
+  bool gives_up(std::int64_t iteration, double relative_residual);
+  /// Of `others` the fastest, by what was seen so far.
+  std::size_t next() const { return next_; }
+
+ private:
+  Candidate own_;
+  std::vector<Candidate> others_;
+  double tolerance_;
+  std::size_t next_ = 0;
+  std::vector<double> least_;  // after each iteration, logarithms
+};
+
+}  // namespace strata::sparse
+
+#endif

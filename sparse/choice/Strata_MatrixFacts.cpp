@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/choice/Strata_MatrixFacts.hpp>
+
+#include <sparse/matrix/detail/Strata_HostCsr.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace strata::sparse {
+namespace {
+
+using detail::at, detail::HostCsr;
+
+/// Searches by breadth through the graph of a matrix.
+class BreadthSearch {
+ public:
+  explicit BreadthSearch(HostCsr const& A) : A_(A), seen_(at(A.rows()), 0) {}
+
+  struct Found {
+    std::int64_t steps = 0, widest = 0, reached = 0, last = 0;
+  };
+  // From a row through all that can be reached from it.
+  Found from(std::int64_t start) {
+    ++stamp_;
+    queue_.assign(1, static_cast<std::int32_t>(start));
+    seen_[at(start)] = stamp_;
+    Found found{0, 1, 0, start};
+    for (std::size_t first = 0; first < queue_.size(); ++found.steps) {
+      std::size_t const end = queue_.size();
+      found.widest = std::max(found.widest, static_cast<std::int64_t>(end - first));
+      for (; first < end; ++first) visit(queue_[first]);
+    }
+    found.reached = static_cast<std::int64_t>(queue_.size());
+    found.last = queue_.back();
+    return found;
+  }
+  bool has_seen(std::int64_t i) const { return seen_[at(i)] > 0; }
+
+ private:
+  void visit(std::int32_t i) {
+    for (auto k = A_.begin[at(i)]; k < A_.begin[at(i) + 1]; ++k)
+      if (std::exchange(seen_[at(A_.column[at(k)])], stamp_) != stamp_)
+        queue_.push_back(A_.column[at(k)]);
+  }
+
+  HostCsr const& A_;
+  std::vector<int> seen_;
+  std::vector<std::int32_t> queue_;
+  int stamp_ = 0;
+};
+
+// Of the largest parts that rows 0, 1, ... lie in: more than a few are not looked for.
+void find_hops(HostCsr const& A, MatrixFacts& facts) {
+  constexpr int most_parts = 8;
+  BreadthSearch search(A);
+  std::int64_t row = 0;
+  for (int part = 0; part < most_parts && row < A.rows(); ++part) {
+    auto const there = search.from(row);
+    auto const back = search.from(there.last);
+    if (std::max(there.steps, back.steps) > facts.hops) {
+      facts.hops = std::max(there.steps, back.steps);
+      facts.widest = std::min(there.widest, back.widest);
+    }
+    if (2 * there.reached >= A.rows()) break;
+    while (row < A.rows() && search.has_seen(row)) ++row;
+  }
+}
+
+/// Sums over a row's entries beside its diagonal.
+struct RowSums {
+  double diagonal = 0, sum = 0, positive = 0, largest = 0;
+
+  RowSums(HostCsr const& A, std::int64_t i) {
+    double above = 0, below = 0;
+    for (auto k = A.begin[at(i)]; k < A.begin[at(i) + 1]; ++k) {
+      double const value = A.value[at(k)], size = std::abs(value);
+      if (A.column[at(k)] == i) {
+        diagonal = value;
+        continue;
+      }
+      (value > 0 ? above : below) += size;
+      largest = std::max(largest, size);
+    }
+    sum = above + below;
+    positive = diagonal > 0 ? above : below;
+  }
+};
+
+void look_at_values(HostCsr const& A, MatrixFacts& facts) {
+  double dominance = 1, positive = 0, all = 0, spread = 0;
+  std::int64_t coupled = 0;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    RowSums const row(A, i);
+    all += row.sum;
+    positive += row.positive;
+    if (row.diagonal != 0) dominance = std::min(dominance, 1 - row.sum / std::abs(row.diagonal));
+    if (!(row.sum > 0)) continue;
+    spread += row.largest * static_cast<double>(A.begin[at(i) + 1] - A.begin[at(i)] - 1) / row.sum;
+    ++coupled;
+  }
+  facts.dominance = A.rows() > 0 ? dominance : 0;
+  facts.positive_share = all > 0 ? positive / all : 0;
+  facts.spread = coupled > 0 ? spread / static_cast<double>(coupled) : 1;
+}
+
+}  // namespace
+
+void look_at_rows(detail::HostCsr const& A, MatrixFacts& facts) {
+  look_at_values(A, facts);
+  find_hops(A, facts);
+}
+
+}  // namespace strata::sparse

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_MATRIX_FACTS_HPP
+#define STRATA_SPARSE_MATRIX_FACTS_HPP
+
+#include <cstdint>
+
+namespace strata::sparse {
+
+namespace detail {
+struct HostCsr;
+}  // namespace detail
+
+/// What of a matrix tells how many iterations it will take.
+struct MatrixFacts {
+  std::int64_t rows = 0, entries = 0;  ///< over all ranks
+  bool symmetric = false;              ///< with its values
+  bool positive = false;               ///< all of the diagonal is
+  std::int64_t zero_diagonal = 0;      ///< rows
+  std::int64_t floating_parts = 0;     ///< constants on these are mapped to 0
+  int ranks = 1, threads = 1;          ///< that share the rows; of a host, 0: on a device
+  int block_size = 1;                  ///< unknowns of a node that multigrid is told of
+  /// Steps from a row at the rim to the farthest one, along the entries; 0: not looked for.
+  std::int64_t hops = 0;
+  std::int64_t widest = 0;    ///< most rows within one step more, a separator: of a grid n / hops
+  double dominance = 0;       ///< least of (|a_ii| - sum of the row's others) / |a_ii|
+  double positive_share = 0;  ///< of off-diagonal entries by size: those of the diagonal's sign
+  double spread = 1;          ///< mean ratio of a row's largest coupling to its mean one
+};
+
+/// Adds what one pass over the rows and two searches through the graph find: hops, widest, dominance, positive_share, spread.
+void look_at_rows(detail::HostCsr const& A, MatrixFacts& facts);
+
+}  // namespace strata::sparse
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "../StrataTest_HardMatrices.hpp"
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/choice/Strata_Candidates.hpp>
+#include <sparse/choice/Strata_MatrixFacts.hpp>
+#include <sparse/matrix/detail/Strata_HostCsr.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+// What `auto` chooses, and that it goes on where that does not do.
+
+namespace {
+
+using namespace strata;
+using namespace strata::sparse;
+using namespace strata::test;
+using Kind = PreconditionerKind;
+
+MatrixFacts facts_of_grid(std::int64_t side, bool is_symmetric) {
+  MatrixFacts facts;
+  facts.rows = side * side * side;
+  facts.entries = 7 * facts.rows;
+  facts.symmetric = facts.positive = is_symmetric;
+  facts.positive = true;
+  facts.hops = 3 * side;
+  facts.widest = side * side;
+  return facts;
+}
+
+bool has(std::vector<Candidate> const& list, SolverKind solver, Kind kind) {
+  return std::any_of(list.begin(), list.end(), [&](auto const& candidate) {
+    return candidate.solver == solver && candidate.preconditioner == kind;
+  });
+}
+
+TEST(Candidates, BeginWithTheFastestForecastAndEndWithWhatAlwaysWorks) {
+  for (bool const is_symmetric : {true, false})
+    for (std::int64_t const side : {10, 30, 100, 300}) {
+      SCOPED_TRACE(side);
+      auto const list = candidates(facts_of_grid(side, is_symmetric), {});
+      ASSERT_GT(list.size(), 3u);
+      for (std::size_t k = 1; k < 3; ++k) EXPECT_LE(list[0].seconds(), list[k].seconds());
+      EXPECT_NE(list[0].reason.find("forecast"), std::string::npos);
+      EXPECT_TRUE(has(list, SolverKind::Direct, Kind::Direct));
+      EXPECT_EQ(has(list, SolverKind::ConjugateGradients, Kind::Ic), is_symmetric);
+      EXPECT_TRUE(has(list, SolverKind::BiCgStab, Kind::Ilu));
+    }
+  // multigrid wins where there are many rows, incomplete factors where there are few
+  EXPECT_EQ(candidates(facts_of_grid(300, true), {}).front().preconditioner, Kind::Amg);
+  EXPECT_EQ(candidates(facts_of_grid(12, true), {}).front().preconditioner, Kind::Ic);
+  EXPECT_EQ(candidates(facts_of_grid(12, false), {}).front().preconditioner, Kind::Ilu);
+}
+
+TEST(Candidates, TakeWhatWasAskedForAlone) {
+  auto const grid = facts_of_grid(20, true);
+  for (auto const& candidate : candidates(grid, {SolverKind::Automatic, Kind::Amg}))
+    EXPECT_EQ(candidate.preconditioner, Kind::Amg);
+  auto const by_cg = candidates(grid, {SolverKind::ConjugateGradients, Kind::Automatic});
+  EXPECT_GT(by_cg.size(), 3u);
+  for (auto const& candidate : by_cg) EXPECT_EQ(candidate.solver, SolverKind::ConjugateGradients);
+  auto const both = candidates(grid, {SolverKind::Fgmres, Kind::Jacobi});
+  ASSERT_EQ(both.size(), 1u);
+  EXPECT_EQ(both.front().solver, SolverKind::Fgmres);
+  auto const direct = candidates(grid, {SolverKind::Direct, Kind::Automatic});
+  ASSERT_EQ(direct.size(), 1u);
+  EXPECT_EQ(direct.front().preconditioner, Kind::Direct);
+  auto few = grid;
+  few.rows = 200, few.entries = 1400;
+  EXPECT_EQ(candidates(few, {}).front().preconditioner, Kind::Direct);
+  few.ranks = 2;
+  EXPECT_FALSE(has(candidates(few, {}), SolverKind::Direct, Kind::Direct));
+  EXPECT_EQ(candidates(grid, {SolverKind::Automatic, Kind::Automatic, Precision::fp16})
+                .front()
+                .preconditioner,
+            Kind::Amg);
+}
+
+TEST(Patience, EndsWhereAnotherOneIsFaster) {
+  Candidate own, weak, strong, direct;
+  own.iteration_seconds = weak.iteration_seconds = 1, strong.iteration_seconds = 4;
+  own.iterations = 30, weak.iterations = 60, strong.iterations = 10;
+  direct.preconditioner = Kind::Direct;
+  std::size_t next = 0;
+  auto const steps_of = [&](double factor, double direct_seconds) {
+    direct.set_up_seconds = direct_seconds;
+    Patience patience(own, {weak, strong, direct}, 1e-10);
+    double residual = 1;
+    for (std::int64_t k = 1; k <= 10000; ++k, residual *= factor) {
+      bool const is_over = residual <= 1e-10 || patience.gives_up(k, residual);
+      next = patience.next();
+      if (is_over) return k;
+    }
+    return std::int64_t{10000};
+  };
+  EXPECT_EQ(steps_of(0.9, 1e9), 220);  // slow, as the others would be
+  EXPECT_EQ(steps_of(0.9, 100), 24);   // the direct one does not depend on that
+  EXPECT_EQ(next, 2u);
+  EXPECT_EQ(steps_of(1, 1e9), 24);  // nothing is gained
+  EXPECT_EQ(next, 1u);
+  EXPECT_EQ(Patience(own, {}, 1e-10).gives_up(1, 1), false);
+}
+
+template <class Space>
+struct ChoiceTest : testing::Test {};
+TYPED_TEST_SUITE(ChoiceTest, Spaces, SpaceNames);
+
+TEST(MatrixFacts, AreThoseOfAGrid) {
+  Communicator const comm = test_ranks();
+  if (comm.size() > 1) return;
+  Kokkos::DefaultHostExecutionSpace const exec;
+  auto const facts_of = [&](HostRows const& rows) {
+    MatrixFacts facts;
+    auto const A = make_matrix(exec, comm, rows);
+    look_at_rows(sparse::detail::own_block(exec, A), facts);
+    return facts;
+  };
+  auto const grid = facts_of(poisson_map(20).rows());
+  EXPECT_EQ(grid.hops, 39);
+  EXPECT_EQ(grid.widest, 20);
+  EXPECT_EQ(grid.dominance, 0);
+  EXPECT_EQ(grid.positive_share, 0);
+  EXPECT_EQ(grid.spread, 1);
+  EXPECT_GT(facts_of(upwind(20, 1e-4)).spread, 1.9);
+  EXPECT_GT(facts_of(plate(20)).positive_share, 0.1);
+  EXPECT_NEAR(facts_of(poisson_map(20, -4).rows()).dominance, 0.5, 1e-15);
+}
+
+// Of each hard matrix: solved by what is chosen first, or by what comes after it.
+TYPED_TEST(ChoiceTest, SolvesWhatNoSingleMethodSolves) {
+  Communicator const comm = test_ranks();
+  if (comm.size() > 1) return;
+  for (auto const& [name, rows] : hard_matrices()) {
+    SCOPED_TRACE(name);
+    System<TypeParam> system(rows, comm);
+    SparseSolver<TypeParam> solver(system.exec, system.A);
+    auto const report = solver.solve_in_order(system.exec, system.b, system.x);
+    EXPECT_TRUE(report.solved()) << name_of(report.status) << ' ' << report.relative_residual;
+    EXPECT_LE(system.residual(), 1e-8);
+    for (auto const& attempt : report.attempts) {
+      EXPECT_FALSE(attempt.reason.empty());
+      EXPECT_NE(attempt.solver, SolverKind::Automatic);
+      EXPECT_NE(attempt.preconditioner, Kind::Automatic);
+    }
+    EXPECT_EQ(report.attempts.back().preconditioner, report.preconditioner);
+    // the next solve begins with what did
+    Kokkos::deep_copy(system.exec, system.x, 0.0);
+    auto const again = solver.solve_in_order(system.exec, system.b, system.x);
+    EXPECT_TRUE(again.solved());
+    EXPECT_EQ(again.attempts.front().preconditioner, report.preconditioner);
+  }
+}
+
+TYPED_TEST(ChoiceTest, GoesOnToAnotherPreconditionerAndSaysWhy) {
+  Communicator const comm = test_ranks();
+  System<TypeParam> system(part_of(comm, upwind(60, 1e-4)), comm);
+  SparseOptions options;
+  options.solver = SolverKind::Gmres;
+  options.precision = Precision::bf16;  // begins with multigrid, which stalls
+  SparseSolver<TypeParam> solver(system.exec, system.A, options);
+  auto const report = solver.solve_in_order(system.exec, system.b, system.x);
+  EXPECT_TRUE(report.solved());
+  ASSERT_GE(report.attempts.size(), 2u);
+  EXPECT_EQ(report.attempts.front().preconditioner, Kind::Amg);
+  EXPECT_NE(report.preconditioner, Kind::Amg);
+  EXPECT_NE(report.attempts.back().reason.find("gmres with "), std::string::npos);
+}
+
+}  // namespace
