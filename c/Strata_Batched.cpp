@@ -18,8 +18,8 @@ using strata::Uplo;
 
 namespace {
 
-// One caller's array of matrices, and where in the list of arguments it is: after it come its leading dimension and
-// its stride.
+// One caller's array of matrices, and where in the list of arguments it is: after it come its
+// leading dimension and its stride.
 template <class T>
 struct Argument {
   char const* name;
@@ -51,7 +51,8 @@ void require_numbers(char const* name, T const* data, std::int64_t count, int po
 }
 BatchShape numbers_of(std::int64_t count) { return {1, 1, 1, 1, count}; }
 
-// Run f(), which writes to the caller's systems if they are `in_place`: on hosts only when it has all its memory.
+// Run f(), which writes to the caller's systems if they are `in_place`: on hosts only when it has
+// all its memory.
 template <class Function>
 void overwrite_systems(bool in_place, Function const& f) {
   bool writes = in_place;
@@ -65,7 +66,8 @@ void overwrite_systems(bool in_place, Function const& f) {
   });
 }
 
-// The numbers of `info` as the host reads them. Their memory is there before a system is overwritten.
+// The numbers of `info` as the host reads them. Their memory is there before a system is
+// overwritten.
 class HostInfo {
  public:
   using Numbers = Kokkos::View<std::int64_t*, Memory>;

@@ -3,7 +3,8 @@
 #ifndef STRATA_COMM_HPP
 #define STRATA_COMM_HPP
 
-// All of Strata::comm: the communicator of MPI's ranks, what they agree on, how messages travel, ScaLAPACK's form.
+// All of Strata::comm: the communicator of MPI's ranks, what they agree on, how messages travel,
+// ScaLAPACK's form.
 #include <comm/Strata_BlockCyclic.hpp>
 #include <comm/Strata_Carrier.hpp>
 #include <comm/Strata_Communicator.hpp>

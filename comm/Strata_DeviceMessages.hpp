@@ -16,14 +16,15 @@ namespace strata {
 
 /// Messages between the ranks of a communicator that go when a device's queue gets there.
 ///
-/// Calls enqueue on `exec` and return; they may be replayed. Ranks that have something for each other make the
-/// same calls in the same order, `sum` all of them. Throws VendorError.
+/// Calls enqueue on `exec` and return; they may be replayed. Ranks that have something for each
+/// other make the same calls in the same order, `sum` all of them. Throws VendorError.
 template <class Exec>
 class DeviceMessages {
  public:
   virtual ~DeviceMessages() = default;
 
-  /// `send` holds what goes to `pattern.to`, rank by rank; `halo` gets what comes from `pattern.from`.
+  /// `send` holds what goes to `pattern.to`, rank by rank; `halo` gets what comes from
+  /// `pattern.from`.
   virtual void exchange(Exec const& exec, HaloPattern const& pattern, float const* send,
                         float* halo) const = 0;
   /// The same in fp64.
@@ -44,9 +45,9 @@ struct DeviceMessagesOffer {
   std::shared_ptr<DeviceMessages<Exec> const> messages;  ///< nullptr: none
   std::string obstacle;                                  ///< why; empty: messages, or one rank
 };
-/// By NCCL or RCCL, whose communicator is made once for these ranks and devices, and ends with `comm`, of which
-/// the result holds a copy. Collective; the same offer on all ranks. Throws VendorError, on a
-/// rank that can't join the others alone: they wait for it until it ends.
+/// By NCCL or RCCL, whose communicator is made once for these ranks and devices, and ends with
+/// `comm`, of which the result holds a copy. Collective; the same offer on all ranks. Throws
+/// VendorError, on a rank that can't join the others alone: they wait for it until it ends.
 template <class Exec>
 DeviceMessagesOffer<Exec> device_messages(Exec const& exec, Communicator const& comm);
 

@@ -14,8 +14,8 @@ namespace {
 using Clock = Recorder::Clock;
 using std::chrono::nanoseconds;
 
-// How far this rank's clock is before rank 0's. No rank leaves a barrier before rank 0 has entered it: the least of
-// the differences is the clocks' and a message's way.
+// How far this rank's clock is before rank 0's. No rank leaves a barrier before rank 0 has entered
+// it: the least of the differences is the clocks' and a message's way.
 nanoseconds before_root(Communicator const& comm) {
   constexpr int barriers = 16;
   nanoseconds least = nanoseconds::max();

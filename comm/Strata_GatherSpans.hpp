@@ -11,10 +11,11 @@
 
 namespace strata {
 
-/// What the ranks' recorders recorded, on rank 0: "rank 0", "rank 1", ..., by one clock, to the time of a message; nothing
-/// on the others.
+/// What the ranks' recorders recorded, on rank 0: "rank 0", "rank 1", ..., by one clock, to the
+/// time of a message; nothing on the others.
 ///
-/// Collective. Sync: waits for what was recorded. Throws what `Recorder::spans` throws, on all ranks.
+/// Collective. Sync: waits for what was recorded. Throws what `Recorder::spans` throws, on all
+/// ranks.
 std::vector<TracedProcess> gather_spans(Communicator const& comm, Recorder const& recorder);
 
 }  // namespace strata

@@ -9,7 +9,8 @@
 
 namespace strata {
 
-/// The MPI that is linked in, library and version as it says itself; "none" of a build without one. Before MPI_Init too.
+/// The MPI that is linked in, library and version as it says itself; "none" of a build without one.
+/// Before MPI_Init too.
 std::string mpi_library();
 
 }  // namespace strata

@@ -35,32 +35,28 @@ struct FieldNotes {
 /// One field of a report: what it is called, where its value is, and what the value means.
 template <class Member>
 struct Field {
-  char const* name;       ///< In C++, Python and, without a key of its own, in documents.
-  Member of;              ///< Pointer to a member, or a function of the report.
-  char const* sentence;   ///< What the value is: a sentence that begins with a noun.
-  FieldNotes notes = {};  ///< The rest.
+  char const* name;      ///< In C++, Python and, without a key of its own, in documents.
+  Member of;             ///< Pointer to a member, or a function of the report.
+  char const* sentence;  ///< What the value is: a sentence that begins with a noun.
+  FieldNotes notes;      ///< The rest.
 
+  /// A row of a table.
+  constexpr Field(char const* called, Member where, char const* meaning, FieldNotes more = {})
+      : name(called), of(where), sentence(meaning), notes(more) {}
+  /// Path in the document.
   constexpr char const* key() const { return *notes.key != 0 ? notes.key : name; }
 };
-template <class Member>
-Field(char const*, Member, char const*) -> Field<Member>;
-template <class Member>
-Field(char const*, Member, char const*, FieldNotes) -> Field<Member>;
-
 /// All fields of a member that is a report itself, as if they were fields of this one.
 template <class Member>
 struct FieldsOf {
-  Member of;                   ///< Pointer to a member; an optional may be empty.
-  char const* absent = "";     ///< When it is empty and its keys are null; "": they are left out.
-  std::string_view without{};  ///< Names of fields that are not told, between blanks: " a b ".
-};
-template <class Member>
-FieldsOf(Member) -> FieldsOf<Member>;
-template <class Member>
-FieldsOf(Member, char const*) -> FieldsOf<Member>;
-template <class Member>
-FieldsOf(Member, char const*, std::string_view) -> FieldsOf<Member>;
+  Member of;                 ///< Pointer to a member; an optional may be empty.
+  char const* absent;        ///< When it is empty and its keys are null; "": they are left out.
+  std::string_view without;  ///< Names of fields that are not told, between blanks: " a b ".
 
+  /// Rows of a table.
+  constexpr explicit FieldsOf(Member where, char const* when_absent = "", std::string_view but = "")
+      : of(where), absent(when_absent), without(but) {}
+};
 /// An object of a document that several fields lie in, by their keys.
 struct FieldGroup {
   char const* key;       ///< Its path.

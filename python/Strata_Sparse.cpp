@@ -9,6 +9,7 @@
 #include <python/detail/Strata_Worked.hpp>
 #include <sparse/Strata_SparseFields.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
@@ -104,7 +105,9 @@ struct Preconditioning {
         M = Cycle(exec, single_level(matrix), options.precision);
         return;
       default:
-        M = Cycle(exec, make_algebraic_hierarchy(exec, matrix, options.amg), options.precision);
+        auto amg = options.amg;
+        amg.keeps_patterns = false;
+        M = Cycle(exec, make_algebraic_hierarchy(exec, matrix, amg), options.precision);
     }
   }
   void apply(Exec const& exec, Reals const& natural, Reals const& result) const {
@@ -142,6 +145,12 @@ class Sparse : public detail::Worked<System> {
       work.solver.emplace(work.exec, work.matrix, options);
     else
       work.preconditioning.emplace(work.exec, work.matrix, options);
+  }
+  // The solver of another matrix, with what an old one's pattern leaves as it is.
+  Sparse(HostRows const& A, SparseOptions const& options, SparseSolver<Exec> const& old)
+      : Worked(std::in_place, A, options), rows_(A.rows()), entries_(A.entries()) {
+    System& work = made();
+    work.solver.emplace(old.updated(work.exec, work.matrix));
   }
   std::int64_t rows() const { return rows_; }
   std::int64_t entries() const { return entries_; }
@@ -198,6 +207,15 @@ std::shared_ptr<Sparse> make(Integers const& begin, Integers const& column, In c
   return detail::run(flops(A->entries(), 1), [A, chosen, role](auto&) {
     return std::make_shared<Sparse>(*A, chosen, role);
   });
+}
+
+// In the turn of the old one, whose patterns it takes.
+Solver updated(Solver const& solver, Integers const& begin, Integers const& column,
+               In const& value) {
+  auto const A = std::make_shared<HostRows>(rows(begin, column, value));
+  return {detail::work_with(solver.of, flops(A->entries(), 1), [A](System& old) {
+    return std::make_shared<Sparse>(*A, old.options, *old.solver);
+  })};
 }
 
 // The columns of b and x, each in one piece.
@@ -281,10 +299,7 @@ void bind_reports(nb::module_& m) {
   detail::bind_plot(report, "convergence");
 }
 
-}  // namespace
-
-void bind_sparse(nb::module_& m) {
-  bind_reports(m);
+void bind_options(nb::module_& m) {
   nb::class_<SparseOptions>(m, "SparseOptions", "Choices of a solver.")
       .def(
           "__init__",
@@ -295,13 +310,38 @@ void bind_sparse(nb::module_& m) {
                                              max_iterations, block_size));
           },
           "solver"_a, "preconditioner"_a, "precision"_a, "tolerance"_a, "restart"_a,
-          "max_iterations"_a, "block_size"_a);
+          "max_iterations"_a, "block_size"_a)
+      .def(
+          "set_near_null_space",
+          [](SparseOptions& chosen, In const& values, int width) {
+            auto const numbers = detail::require_vector("near_null_space", values);
+            chosen.amg.near_null_space = near_null_space({numbers.data(), numbers.size()}, width);
+          },
+          "values"_a, "width"_a)
+      .def(
+          "set_coordinates",
+          [](SparseOptions& chosen, In const& values, int dimensions) {
+            auto const numbers = detail::require_vector("coordinates", values);
+            chosen.amg.near_null_space =
+                rigid_body_modes({numbers.data(), numbers.size()}, dimensions);
+            if (chosen.amg.block_size == 0) chosen.amg.block_size = dimensions;
+          },
+          "values"_a, "dimensions"_a);
+}
+
+}  // namespace
+
+void bind_sparse(nb::module_& m) {
+  bind_reports(m);
+  bind_options(m);
   nb::class_<Preconditioner>(m, "SparsePreconditioner", "M^-1 of a sparse matrix.")
       .def_prop_ro("rows", [](Preconditioner const& M) { return M.of->rows(); })
       .def_prop_ro("stream", [](Preconditioner const& M) { return M.of->stream(); })
       .def("apply", &apply, "r"_a.noconvert(), "z"_a.noconvert());
   nb::class_<Solver>(m, "SparseSolver", "A sparse matrix, and what solves with it.")
       .def_prop_ro("rows", [](Solver const& s) { return s.of->rows(); })
+      .def("updated", &updated, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+           "data"_a.noconvert())
       .def_prop_ro("stream", [](Solver const& s) { return s.of->stream(); })
       .def_prop_ro("entries", [](Solver const& s) { return s.of->entries(); })
       .def_prop_ro("set_up",

@@ -102,7 +102,11 @@ constexpr auto fields_of(RowKind const*) {
             "Number of connected parts whose rows add up to 0: x has mean 0 on each.",
             {.key = "rows/floating_parts"}),
       Field("floating_rows", &R::floating_rows, "Number of rows in these parts.",
-            {.key = "rows/floating", .told = Told::InDocuments}));
+            {.key = "rows/floating", .told = Told::InDocuments}),
+      Field("null_vectors", &R::null_vectors,
+            "Number of combinations of the given modes that the matrix maps to 0, beside constants "
+            "on these parts.",
+            {.key = "rows/null_vectors", .told = Told::InDocuments}));
 }
 
 namespace detail {
@@ -150,6 +154,9 @@ constexpr auto fields_of_method() {
             {.schema = detail::row_schema}),
       Field("modes", &R::modes, "Number of unknowns of an aggregate of multigrid.",
             {.schema = detail::row_schema}),
+      Field("has_old_pattern", &R::has_old_pattern,
+            "Whether multigrid's aggregates and patterns were kept from an old matrix.",
+            {.told = Told::InPython}),
       Field("operator_complexity", &R::operator_complexity,
             "Number of entries of all levels over those of the matrix.",
             {.schema = R"("type": "number", "minimum": 1)"}),

@@ -22,6 +22,12 @@ std::string counted(std::int64_t count, char const* one, char const* many) {
 // The parts that nothing holds.
 std::string floating(SparseReport const& report) {
   auto const& rows = report.rows;
+  if (rows.null_vectors > 0)
+    return "the matrix is singular: it maps " +
+           counted(rows.null_vectors, "combination", "combinations") + " of the given modes to 0" +
+           (rows.floating_parts > 0 ? ", beside constants" : "") +
+           "; x is given no part in them, and is one of many solutions if there is one" +
+           (report.symmetric ? "" : "; it is not symmetric, so that b must fit");
   bool const whole = rows.floating_parts == 1 && rows.maps_constants_to_zero;
   std::string const where =
       whole
@@ -49,7 +55,7 @@ int SparseReport::digits() const {
 
 std::vector<std::string> SparseReport::remarks_on_matrix() const {
   std::vector<std::string> remarks;
-  if (rows.floating_parts > 0) remarks.push_back(floating(*this));
+  if (rows.floating_parts > 0 || rows.null_vectors > 0) remarks.push_back(floating(*this));
   if (rows.empty > 0)
     remarks.push_back("row " + std::to_string(rows.first_empty + 1) + " is empty" +
                       (rows.empty > 1 ? ", with " + std::to_string(rows.empty - 1) + " more" : "") +
@@ -62,9 +68,9 @@ std::vector<std::string> SparseReport::remarks_on_solution() const {
   if (status == KrylovStatus::LeastSquares)
     remarks.push_back("the system has no solution: A is singular, and " +
                       short_number(incompatible) +
-                      " of b, its means over the parts that nothing holds, were left out; x is the "
+                      " of b, its part in what A maps to 0, was left out; x is the "
                       "solution without them, of least squares");
-  bool const is_open = rows.floating_parts > 0 && !symmetric;
+  bool const is_open = (rows.floating_parts > 0 || rows.null_vectors > 0) && !symmetric;
   if (is_open && !solved())
     remarks.push_back(
         "A is singular and not symmetric: there is a solution only where w'b = 0 for the vector w "

@@ -5,6 +5,7 @@
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
@@ -73,6 +74,8 @@ struct SparseSolver<Exec>::Impl {
   detail::ResidualNorms<Exec> norms;  // by which `work` is solved
   Wide r;                             // of the final residual
 
+  void set_up(Exec const& exec, DistributedMatrix<Exec> const& matrix, SparseOptions const& chosen,
+              std::shared_ptr<detail::KeptLevels<Exec>> const& kept);
   void choose(Exec const& exec);
   template <class Scalar>
   Ready<Scalar> make(Exec const& exec, Precision precision) const;
@@ -288,7 +291,7 @@ void SparseSolver<Exec>::Impl::measure(Exec const& exec, Wide const& b, Wide con
     report.status = KrylovStatus::LeastSquares;
   if (report.status == KrylovStatus::Converged && misses) report.status = KrylovStatus::Stalled;
   // of an A with floating parts that b was not projected for nobody knows what least squares would leave
-  bool const is_known = work.parts().count() == 0 || work.is_symmetric();
+  bool const is_known = !work.parts().any() || work.is_symmetric();
   bool const is_limit =
       is_known &&
       detail::is_within_rounding(A.global_rows(), report.relative_residual, report.backward_error);
@@ -300,12 +303,35 @@ template <class Exec>
 SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
                                  SparseOptions const& options)
     : impl_("SparseSolver", std::make_shared<Impl>()) {
+  impl_->set_up(exec, A, options, nullptr);
+}
+
+template <class Exec>
+SparseSolver<Exec> SparseSolver<Exec>::updated(Exec const& exec,
+                                               DistributedMatrix<Exec> const& A) const {
+  SparseSolver result(*this);
+  result.impl_ = Pimpl<Impl, std::shared_ptr<Impl>>("SparseSolver", std::make_shared<Impl>());
+  result.impl_->set_up(exec, A, impl_->options, impl_->hierarchy.kept);
+  return result;
+}
+
+template <class Exec>
+void SparseSolver<Exec>::Impl::set_up(Exec const& exec, DistributedMatrix<Exec> const& matrix,
+                                      SparseOptions const& chosen,
+                                      std::shared_ptr<detail::KeptLevels<Exec>> const& kept) {
   Region const region(exec, "strata::sparse::SparseSolver::set_up");
   Stopwatch const watch;
-  auto& own = *impl_;
-  own.A = A;
-  own.options = options;
-  own.work = detail::WorkMatrix<Exec>(exec, A);
+  auto& own = *this;
+  own.A = matrix;
+  own.options = chosen;
+  auto const* const modes = A.comm().size() == 1 ? chosen.amg.near_null_space.get() : nullptr;
+  A.comm().agree([&] {
+    STRATA_REQUIRE(ShapeError, !modes || modes->rows() == A.rows(),
+                   "near-null space: ", modes ? modes->rows() : 0, " rows for a matrix of ",
+                   A.rows());
+  });
+  own.work = modes ? detail::WorkMatrix<Exec>(exec, A, modes->values, modes->width)
+                   : detail::WorkMatrix<Exec>(exec, A);
   own.base.rows = own.work.rows();
   own.base.global_rows = A.global_rows();
   constexpr std::int64_t few = 300;  // a basis of all unknowns, where the default would restart
@@ -319,12 +345,13 @@ SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const
     choices.smoother = own.base.symmetric && own.base.not_positive_row == 0 ? Smoother::Chebyshev
                                                                             : Smoother::GaussSeidel;
   own.hierarchy = amg ? make_algebraic_hierarchy(exec, own.work.matrix(), choices,
-                                                 own.work.scale_of_unknowns(exec))
+                                                 own.work.scale_of_unknowns(exec), kept)
                       : single_level(own.work.matrix());
   for (auto const& level : own.hierarchy.levels)
     own.base.levels.push_back({level.A.global_rows(), level.A.global_entries()});
   own.base.block_size = own.hierarchy.block_size;
   own.base.modes = own.hierarchy.modes;
+  own.base.has_old_pattern = own.hierarchy.has_old_pattern;
   own.base.operator_complexity = own.hierarchy.operator_complexity();
   own.base.direct_coarse_solve = own.hierarchy.coarse == CoarseSolve::Direct;
   own.prepare(exec, options.precision);

@@ -115,6 +115,7 @@ struct SparseReport {
   double operator_complexity = 1;  ///< entries of all levels over those of the finest
   int block_size = 1;              ///< unknowns of a node, as AMG aggregates them
   int modes = 1;                   ///< unknowns of an aggregate of AMG
+  bool has_old_pattern = false;    ///< of an update: AMG's aggregates and patterns were kept
   bool direct_coarse_solve = false;              ///< the coarsest level is solved directly
   std::int64_t preconditioner_bytes = 0;         ///< of this rank
   double set_up_seconds = 0, solve_seconds = 0;  ///< of the solver, and of this solve
@@ -167,6 +168,13 @@ class SparseSolver {
   ///          preconditioner that needs a diagonal without zeros where there is none; MemoryError; on all ranks.
   SparseSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
                SparseOptions const& options = {});
+
+  /// A solver for another matrix with the same options. Of one rank, where A has the pattern of the old matrix, zeros left out, AMG's
+  /// aggregates and the patterns of all products are kept, and values alone are made (`has_old_pattern`); this solver stays as it is.
+  /// Collective; fences. Throws what the constructor throws.
+  [[nodiscard]] SparseSolver updated(Exec const& exec, DistributedMatrix<Exec> const& A) const;
+  /// Becomes that; where it throws, it stays as it was. A copy stays with the old matrix.
+  void update(Exec const& exec, DistributedMatrix<Exec> const& A) { *this = updated(exec, A); }
 
   /// What is known before a solve: the choice, the levels, the rows.
   SparseReport const& set_up_report() const;

@@ -105,7 +105,8 @@ ParameterList preconditioner_parameters() {
            "amg: couplings below this part of the largest two are weak");
   list.set("Coarse Rows", static_cast<int>(standard.amg.coarse_rows),
            "amg: solved directly from here on");
-  list.set("Block Size", standard.amg.block_size, "amg: unknowns of a point, one after the other");
+  list.set("Block Size", standard.amg.block_size,
+           "amg: unknowns of a point, one after the other; 0: found");
   return list;
 }
 
@@ -127,7 +128,8 @@ PreconditionerOptions preconditioner_options(ParameterList const& parameters) {
   options.colouring = named(colouring_names, owner, "Colouring", text("Colouring"));
   options.amg.strength = value_of<double>(owner, parameters, valid, "Strength");
   options.amg.coarse_rows = number("Coarse Rows");
-  options.amg.block_size = number("Block Size");
+  options.amg.block_size =
+      at_least(0, owner, "Block Size", value_of<int>(owner, parameters, valid, "Block Size"));
   return options;
 }
 

@@ -22,7 +22,8 @@ class BatchOperand {
  public:
   using Value = std::remove_const_t<T>;
 
-  /// Memory   if `data` is not in the device's reach, the numbers without their padding on the device.
+  /// Memory   if `data` is not in the device's reach, the numbers without their padding on the
+  ///          device.
   /// Throws   MemoryError with the bytes needed; VendorError.
   BatchOperand(Exec const& exec, T* data, BatchShape const& shape, Part part)
       : data_(data), shape_(shape) {

@@ -37,7 +37,8 @@ struct End {
 };
 using NcclHandle = std::unique_ptr<std::remove_pointer_t<ncclComm_t>, End>;
 
-// What is kept with an MPI communicator, and ends with it, in the order in which it was made: the same on all ranks.
+// What is kept with an MPI communicator, and ends with it, in the order in which it was made: the
+// same on all ranks.
 struct Attached {
   struct Made {
     NcclGroup group;
@@ -85,7 +86,8 @@ std::string host_name() {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-// The first rank of the group tells the others by what they find one another, or, by a number of their own, that it can't.
+// The first rank of the group tells the others by what they find one another, or, by a number of
+// their own, that it can't.
 ncclUniqueId shared_id(Communicator const& comm, std::vector<int> const& ranks) {
   constexpr int tag = 21;
   struct Told {

@@ -99,7 +99,8 @@ void launch_systems(Exec const& exec, detail::BatchedSystems<T> const& systems, 
   Kokkos::parallel_for("strata::core::batched::teams", policy, Kernel{systems, threads, shared});
 }
 
-// Threads in multiples of 32 leave no device's groups that run in step half empty, but for the least.
+// Threads in multiples of 32 leave no device's groups that run in step half empty, but for the
+// least.
 template <int columns, class T, class Exec>
 void run_teams(Exec const& exec, detail::BatchedSystems<T> const& systems) {
   constexpr int few = 16, unit = 32;
@@ -137,8 +138,8 @@ struct BatchedBlas<Exec>::Impl {
     return path == BlasPath::Portable ||
            (path == BlasPath::Automatic && is_faster(n, precision, count));
   }
-  // On hosts LAPACK is the faster where most lanes were empty, or where L leaves the caches and no other thread
-  // of Kokkos' would run.
+  // On hosts LAPACK is the faster where most lanes were empty, or where L leaves the caches and no
+  // other thread of Kokkos' would run.
   bool is_faster(std::int64_t n, Precision precision, std::int64_t count) const {
     if constexpr (!runs_on_host<Exec>) return n <= largest_order;
     if (!vendor_libraries<Exec>.factorisation) return true;

@@ -128,8 +128,10 @@ bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64
   };
   bool const is_last = steps[next].layers == steps.back().layers;
   if (failed <= minors || (is_last && on_host)) return false;
-  // what follows fp16 where `rungs` goes by costs: it takes a third of what fp64 does
-  bool const is_cheap = *steps[next].layers.begin() == Precision::fp16_split;
+  // what follows fp16 where `rungs` goes by costs: it takes a third of what fp64 does, or half
+  Precision const following = *steps[next].layers.begin();
+  bool const is_cheap =
+      following == Precision::fp16_split || (!on_host && moduli_of(following) > 0);
   if (!is_last && !(steps[next].layers == steps[next - 1].layers))
     return !is_cheap || (3 * cube(failed) <= cube(n) && !rounding_explains());
   constexpr double fp64_cost = on_host ? 1 : 4;

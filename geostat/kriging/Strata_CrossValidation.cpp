@@ -254,7 +254,11 @@ CrossValidation cross_validate(Exec const& exec, CovarianceFactor<Exec>& factor,
     folds.empty() ? validation.leave_one_out() : validation.leave_out(members);
     summarise(result);
   }
-  if (!factor.info().ok()) result = {.info = factor.info().order(), .converged = false};
+  if (!factor.info().ok()) {
+    result = CrossValidation();
+    result.info = factor.info().order();
+    result.converged = false;
+  }
   result.seconds = watch.seconds();
   return result;
 }

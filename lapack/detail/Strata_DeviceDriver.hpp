@@ -5,8 +5,8 @@
 
 namespace strata::lapack::detail {
 
-/// Whether the driver of the GPUs that this build is for is in the process: without it no pointer is to their memory.
-/// Loads nothing, and costs little as long as the process loads nothing.
+/// Whether the driver of the GPUs that this build is for is in the process: without it no pointer
+/// is to their memory. Loads nothing, and costs little as long as the process loads nothing.
 bool has_device_driver();
 
 }  // namespace strata::lapack::detail

@@ -116,7 +116,8 @@ Attempt try_strata(Routine routine, Problem<T>& p, Settings const& settings, std
   return Attempt::Untouched;
 }
 
-// Builds without devices, and processes without a device's driver, need not ask: small matrices load nothing.
+// Builds without devices, and processes without a device's driver, need not ask: small matrices
+// load nothing.
 template <class T>
 bool on_device(Problem<T> const& p) {
   if (!has_device_driver()) return false;

@@ -24,7 +24,8 @@ void count(Routine routine, Doer doer);
 /// How many there were in this process; one that was forked begins at 0.
 std::int64_t calls(Routine routine, Doer doer);
 
-/// One line on stderr with the program's name and process, for what a caller of LAPACK can be told in no other way.
+/// One line on stderr with the program's name and process, for what a caller of LAPACK can be told
+/// in no other way.
 void say(std::string_view line) noexcept;
 
 }  // namespace strata::lapack::detail

@@ -73,7 +73,8 @@ Settings from_environment() {
   }
 }
 
-// All settings and libraries that were in force stay, once each, for the calls that read them without a lock.
+// All settings and libraries that were in force stay, once each, for the calls that read them
+// without a lock.
 class Store {
  public:
   Store() { use(from_environment()); }

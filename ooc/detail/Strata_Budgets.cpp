@@ -59,7 +59,8 @@ Devices with_budgets(Machine<Exec>& machine, CholeskyReport const& report, std::
   for (auto& [memory, bytes] : free) {
     std::size_t const most = bytes / 10 * 9, held = tiles[memory];
     bytes -= std::min(bytes, held);
-    // with the tiles 9/10 too, lest libraries have a tenth of what these leave; but the least, if that is there
+    // with the tiles 9/10 too, lest libraries have a tenth of what these leave; but the least, if
+    // that is there
     part[memory] = std::max((most - std::min(most, held)) / open[memory],
                             std::min(least, bytes / 10 * 9 / open[memory]));
   }

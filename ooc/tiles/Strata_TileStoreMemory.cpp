@@ -22,8 +22,9 @@
 // The memory of tiles, and the tiles there.
 namespace strata::ooc {
 
-// For the map, on the devices if it may be and they have room, else on the host. Where the tiles are the report says once
-// all ranks have them there: what throws leaves the ranks of one mind. Collective.
+// For the map, on the devices if it may be and they have room, else on the host. Where the tiles
+// are the report says once all ranks have them there: what throws leaves the ranks of one mind.
+// Collective.
 template <class Exec>
 void TileStore<Exec>::take_memory(bool on_devices) {
   typename detail::Lane<Exec>::Visit const visit;

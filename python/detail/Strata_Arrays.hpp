@@ -44,8 +44,8 @@ struct Stored {
   std::int64_t size() const { return rows * cols; }
 };
 
-/// The array's numbers where they are; one of one dimension is a column. Nothing where no axis has neighbours in
-/// memory: such arrays have to be copied.
+/// The array's numbers where they are; one of one dimension is a column. Nothing where no axis has
+/// neighbours in memory: such arrays have to be copied.
 template <class T, class... Where>
 bool stored(nb::ndarray<T, Where...> const& array, Stored<T>& found) {
   std::int64_t const rows = static_cast<std::int64_t>(array.shape(0)),

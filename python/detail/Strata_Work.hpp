@@ -25,8 +25,8 @@ namespace strata::python::detail {
 
 namespace nb = nanobind;
 
-/// The GIL for a thread that may not have it; not `held` once Python ends, which would end the thread instead, in the
-/// middle of C++.
+/// The GIL for a thread that may not have it; not `held` once Python ends, which would end the
+/// thread instead, in the middle of C++.
 class Gil {
  public:
   Gil();
@@ -41,7 +41,8 @@ class Gil {
   PyGILState_STATE state_{};
 };
 
-/// The GIL is free for others meanwhile. A thread that comes back once Python ends sleeps until the process does.
+/// The GIL is free for others meanwhile. A thread that comes back once Python ends sleeps until the
+/// process does.
 class WithoutGil {
  public:
   WithoutGil();
@@ -53,7 +54,8 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-/// Python's objects and arrays that work needs, let go of by whatever thread is the last to have them.
+/// Python's objects and arrays that work needs, let go of by whatever thread is the last to have
+/// them.
 class Kept {
  public:
   template <class... Object>
@@ -81,7 +83,8 @@ void end_work();
 /// In a forked process, which does not have them.
 void forget_work();
 
-/// Seconds that f() of this thread's last `run` took, without what Python adds: perf/python/call_overhead.py.
+/// Seconds that f() of this thread's last `run` took, without what Python adds:
+/// perf/python/call_overhead.py.
 double& seconds_of_work() noexcept;
 
 /// Puts the seconds of its life there.
@@ -109,7 +112,8 @@ class Call {
   /// Nobody waits for the work any more.
   void leave() { is_left_ = true; }
 
-  /// Whether somebody waits; on the caller's thread, which is here to hear them, signals are handled.
+  /// Whether somebody waits; on the caller's thread, which is here to hear them, signals are
+  /// handled.
   ///
   /// Throws   Error if not; what a signal's handler raises: KeyboardInterrupt.
   void require_wanted() const;
@@ -130,7 +134,8 @@ class Callback {
   Callback(Callback const&) = delete;
   Callback& operator=(Callback const&) = delete;
 
-  /// Throws   Error where this thread runs a function that the object's work calls, and would wait for itself.
+  /// Throws   Error where this thread runs a function that the object's work calls, and would wait
+  ///          for itself.
   static void require_not_of(void const* object);
 
  private:
@@ -182,14 +187,15 @@ class Job {
   bool done_ = false;
 };
 
-/// Work that may take so long that somebody presses Ctrl-C, a tenth of a second: a thread for it costs nothing beside.
+/// Work that may take so long that somebody presses Ctrl-C, a tenth of a second: a thread for it
+/// costs nothing beside.
 inline constexpr double long_flops = 5e8;
 /// Of an answer that an object has at hand.
 inline constexpr double no_flops = 0;
 
-/// f(call) without the GIL, with Kokkos. If it takes long, a signal's handler can end the wait for it: f then goes on on its
-/// own thread, to its end or as far as it asks whether it is wanted, and what came of it is dropped. So it holds all that it
-/// needs, by value.
+/// f(call) without the GIL, with Kokkos. If it takes long, a signal's handler can end the wait for
+/// it: f then goes on on its own thread, to its end or as far as it asks whether it is wanted, and
+/// what came of it is dropped. So it holds all that it needs, by value.
 ///
 /// Throws   NotReady; what f throws; what the handler raises: KeyboardInterrupt.
 template <class Function>

@@ -19,7 +19,8 @@ namespace strata::python::detail {
 
 /// A Work on an instance `exec`, in Python's hands: one call at a time works with it.
 ///
-/// All that shares a View with it is part of the Work, since Kokkos does not count references to a View for several threads.
+/// All that shares a View with it is part of the Work, since Kokkos does not count references to a
+/// View for several threads.
 template <class Work>
 class Worked {
  public:
@@ -28,8 +29,8 @@ class Worked {
       : held_(std::forward<Argument>(arguments)...),
         stream_(c::vendor::stream_of(held_.work().exec)) {}
 
-  /// Of the instance, as a number; 0 on a host. Whoever has an array on the device gives it to the array's package, and the
-  /// stream then waits for what that has enqueued.
+  /// Of the instance, as a number; 0 on a host. Whoever has an array on the device gives it to the
+  /// array's package, and the stream then waits for what that has enqueued.
   std::uintptr_t stream() const { return stream_; }
 
  protected:
@@ -59,8 +60,8 @@ class Worked {
   std::uintptr_t stream_;
 };
 
-/// f(work, call) or f(work) with an object's Work, in the call's turn: the one way to it. See `run`; the GIL is free while
-/// the call waits, too, and who is interrupted then has done nothing.
+/// f(work, call) or f(work) with an object's Work, in the call's turn: the one way to it. See
+/// `run`; the GIL is free while the call waits, too, and who is interrupted then has done nothing.
 ///
 /// Throws   as `run`; Error in a function that the object's work calls.
 template <class Object, class Function>

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from . import _arrays, _core
+from . import _arrays, _core, _sparse_input
 from ._core import SparseAttempt, SparseLevel, SparseReport
 from ._errors import NotConverged, ShapeError
 
@@ -48,7 +48,12 @@ class Solver:
     max_iterations : int
         Of all attempts together.
     block_size : int
-        Unknowns of a node, one after the other, which multigrid keeps apart; divides n.
+        Unknowns of a node, one after the other, which multigrid keeps apart, or with modes aggregates together; divides n, up to 16. 0:
+        found from the pattern.
+    coordinates : array, (n_nodes, 2) or (n_nodes, 3), optional
+        Places of the nodes, whose unknowns are displacements along the axes: multigrid knows the motions of a rigid body.
+    near_null_space : array, (n,) or (n, k), optional
+        Vectors that multigrid represents on all levels, up to 16. Of those that A maps to 0 `b` and x have no part.
 
     Raises
     ------
@@ -88,14 +93,22 @@ class Solver:
         tolerance: float = 1e-10,
         restart: int = 50,
         max_iterations: int = 10000,
-        block_size: int = 1,
+        block_size: int = 0,
+        coordinates: Any = None,
+        near_null_space: Any = None,
     ) -> None:
         self._options = _core.SparseOptions(solver, preconditioner, precision, tolerance, restart, max_iterations, block_size)
+        _sparse_input.set_modes(self._options, A, coordinates, near_null_space)
         self._last_solve: SparseReport | None = None
-        self.update(A)
+        indptr, indices, data = _sparse_input.rows(A)
+        self._core = _core.sparse_solver(indptr, indices, data, self._options)
+        _warn(self._core.set_up.matrix_remarks)
 
     def update(self, A: Any) -> None:
-        """Take another matrix, or other values, with the same options; all is set up anew.
+        """Take another matrix, or other values, with the same options.
+
+        Where A has the pattern of the matrix before, its zeros left out, multigrid's aggregates and the patterns of its levels are kept,
+        and values alone are made: `report.has_old_pattern` says so.
 
         Parameters
         ----------
@@ -106,8 +119,8 @@ class Solver:
         ShapeError, TypeError, ValueError, MemoryError
             As `Solver`, which is then as it was.
         """
-        indptr, indices, data = _rows(A)
-        self._core = _core.sparse_solver(indptr, indices, data, self._options)
+        indptr, indices, data = _sparse_input.rows(A)
+        self._core = self._core.updated(indptr, indices, data)
         _warn(self._core.set_up.matrix_remarks)
 
     @property
@@ -222,9 +235,9 @@ class Preconditioner:
     Comput. 14 (1993), doi:10.1137/0914041.
     """
 
-    def __init__(self, A: Any, kind: Kind = "amg", *, precision: Precision = "fp32", block_size: int = 1) -> None:
+    def __init__(self, A: Any, kind: Kind = "amg", *, precision: Precision = "fp32", block_size: int = 0) -> None:
         options = _core.SparseOptions("auto", kind, precision, 1e-10, 50, 10000, block_size)
-        indptr, indices, data = _rows(A)
+        indptr, indices, data = _sparse_input.rows(A)
         self._core = _core.sparse_preconditioner(indptr, indices, data, options)
 
     @classmethod
@@ -322,7 +335,7 @@ class PetscPreconditioner:
             raise ValueError(f"the matrix is spread over {processes} processes, must be on one")
         indptr, indices, data = P.getValuesCSR()
         A = csr_matrix((data, indices, indptr), shape=P.getSize())
-        self._M = Preconditioner(A, self._kind, precision=self._precision, block_size=self._block_size or P.getBlockSize())
+        self._M = Preconditioner(A, self._kind, precision=self._precision, block_size=self._block_size or _blocks_of(P))
 
     def apply(self, pc: Any, x: Any, y: Any) -> None:
         """y = M^-1 x, with the vectors' numbers where they are; PETSc calls it.
@@ -364,44 +377,10 @@ def solve(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
     return Solver(A, **options).solve(b, x0)
 
 
-def _rows(A: Any) -> tuple[Any, Any, Any]:
-    import scipy.sparse
-
-    if not scipy.sparse.issparse(A):
-        raise TypeError(f"A is a {type(A).__name__}, must be a sparse matrix or array of scipy.sparse")
-    if A.dtype != np.float64:
-        raise TypeError(_arrays.not_float64("A", A.dtype, A))
-    if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        raise ShapeError(f"A is {_arrays.size_of(A)}, must be square")
-    _check_indices(A)
-    csr = A.tocsr()  # itself, if it is
-    if not csr.has_canonical_format:
-        csr = csr.copy() if csr is A else csr
-        csr.sum_duplicates()
-    return csr.indptr, csr.indices[: csr.nnz], csr.data[: csr.nnz]
-
-
-def _check_indices(A: Any) -> None:
-    """Before SciPy converts them, which trusts them. Raises ShapeError, and ValueError for entries of rows or columns."""
-    if A.format in ("csr", "csc"):
-        used = int(A.indptr[-1]) if len(A.indptr) == A.shape[0] + 1 and 0 <= A.indptr[-1] <= len(A.data) else len(A.data)
-        _core.check_lines(A.indptr, A.indices[:used], A.data[:used], A.format == "csr")
-    elif A.format == "bsr":
-        blocks = min(len(A.indices), len(A.data))
-        begin, end = A.indptr[:-1], A.indptr[1:]
-        if len(begin) != A.shape[0] // A.blocksize[0]:
-            raise ShapeError(f"A has {len(A.indptr)} block row pointers, which do not fit {A.shape[0]} rows in blocks of {A.blocksize[0]}")
-        bad = np.flatnonzero((begin < 0) | (end < begin) | (end > blocks))
-        if bad.size:
-            i = bad[0]
-            raise ShapeError(f"A: block row {i} is from {begin[i]} to {end[i]} of {blocks} blocks")
-    elif A.format == "coo":
-        if not len(A.row) == len(A.col) == len(A.data):
-            raise ShapeError(f"A has {len(A.row)} rows, {len(A.col)} columns and {len(A.data)} values, which do not fit")
-        for name, index in (("row", A.row), ("column", A.col)):
-            bad = np.flatnonzero((index < 0) | (index >= A.shape[0]))
-            if bad.size:
-                raise ShapeError(f"A: entry {bad[0]} has the {name} {index[bad[0]]}, there are {A.shape[0]}")
+def _blocks_of(P: Any) -> int:
+    """Of PETSc's matrix; 0 where it says 1, as of all that it was told nothing of."""
+    size = int(P.getBlockSize())
+    return size if size > 1 else 0
 
 
 def _columns(n: int, b: Any, x0: Any) -> tuple[_arrays.Operand, _arrays.Operand, Any]:

@@ -147,7 +147,8 @@ PerMotif cycle_bytes(std::vector<LevelSize> const& levels, int m, StorageBytes c
     bytes[motif] = (m + 1) * once[motif];
   bytes[Motif::Multiply] = m * ((storage.value + storage.index) * fine.N + 2 * s * fine.n) +
                            (storage.outer_value + storage.index) * fine.N + 3 * wide * fine.n;
-  // k vectors in three passes, w in, in and out twice, and scaled; a narrower basis is written besides
+  // k vectors in three passes, w in, in and out twice, and scaled; a narrower basis is written
+  // besides
   double const q = storage.basis, kept = q == s ? 0 : q;
   bytes[Motif::Orthogonalise] = fine.n * (3.0 * q * m * (m + 1) / 2 + (7.0 * s + kept) * m);
   bytes[Motif::Update] = fine.n * (wide + (wide + s + kept) + (q * m + s) + (2 * wide + s));

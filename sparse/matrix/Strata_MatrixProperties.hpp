@@ -50,6 +50,8 @@ struct RowKind {
   std::int64_t zero_sums = 0;
   std::int64_t floating_parts = 0;  ///< connected parts
   std::int64_t floating_rows = 0;   ///< rows in them
+  int null_vectors =
+      0;  ///< of a given near-null space: what is mapped to 0 beside constants on those parts
 };
 /// Collective, fences.
 template <class Exec>

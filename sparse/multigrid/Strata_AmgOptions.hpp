@@ -37,10 +37,12 @@ struct AmgOptions {
   double strength = 0.25;
   int max_levels = 20;             ///< the finest included
   std::int64_t coarse_rows = 300;  ///< solved directly from here on
-  /// Unknowns of a node, one after the other, which are aggregated together; divides n, up to 16. 0: found from the pattern.
+  /// Unknowns of a node, one after the other, each aggregated by itself, or, with a near-null space, together; divides n, up to 16.
+  /// 0: found from the pattern.
   int block_size = 0;
-  /// What coarse levels represent, of one rank; none: the constants of each of a node's unknowns.
+  /// What coarse levels represent, of one rank; none: constants.
   std::shared_ptr<NearNullSpace const> near_null_space;
+  bool keeps_patterns = true;  ///< of one rank: in memory, for new values of the same matrix
   Smoother smoother = Smoother::Automatic;  ///< of all levels
   int steps = 2;                            ///< of Chebyshev and L1Jacobi, before and after
   MatrixOptions matrix;                     ///< of the coarse levels; their order is the smoother's

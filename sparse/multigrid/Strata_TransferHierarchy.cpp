@@ -182,10 +182,28 @@ double eigenvalue_of(Exec const& exec, DistributedMatrix<Exec> const& A, Smoothe
   return std::isfinite(largest) ? largest : 0;
 }
 
+// The next level's coarsening, anew or with new values; none where coarsening ends.
+template <class Exec>
+detail::Coarsening<Exec>* next_of(Exec const& exec, detail::WholeLevel<Exec> const& level,
+                                  double strength, double largest, std::size_t number,
+                                  bool has_pattern, detail::KeptLevels<Exec>& kept) {
+  if (has_pattern) {
+    if (number == kept.levels.size()) return nullptr;
+    detail::recoarsen(exec, level, largest, kept.levels[number]);
+  } else {
+    auto made = detail::coarsened(exec, level, strength,
+                                  least_gain * static_cast<double>(level.A.rows()), largest);
+    if (!made) return nullptr;
+    kept.levels.push_back(std::move(*made));
+  }
+  return &kept.levels[number];
+}
+
 // On one rank everything is made on `exec`.
 template <class Exec>
 void add_levels_on_device(Exec const& exec, AmgOptions const& options,
-                          detail::WholeLevel<Exec> level, TransferHierarchy<Exec>& hierarchy) {
+                          detail::WholeLevel<Exec> level, detail::KeptLevels<Exec>& kept,
+                          TransferHierarchy<Exec>& hierarchy) {
   auto const& comm = hierarchy.levels.front().A.comm();
   MatrixOptions how = options.matrix;
   how.order = hierarchy.smoother == Smoother::GaussSeidel ? RowOrder::Sweep : RowOrder::Natural;
@@ -194,10 +212,11 @@ void add_levels_on_device(Exec const& exec, AmgOptions const& options,
          level.A.rows() > options.coarse_rows) {
     auto& fine = hierarchy.levels.back();
     if (level.modes.width > 0) fine.largest = eigenvalue_of(exec, fine.A, hierarchy.smoother);
-    auto next = detail::coarsened(exec, level, strength,
-                                  least_gain * static_cast<double>(level.A.rows()), fine.largest);
+    auto* const next = next_of(exec, level, strength, fine.largest, hierarchy.levels.size() - 1,
+                               hierarchy.has_old_pattern, kept);
     tell(options, hierarchy, 0.3);
     if (!next) break;
+    if (!options.keeps_patterns) next->AP = {};
     if (how.order == RowOrder::Sweep && fine.A.order().is_natural) {
       hierarchy.takes_natural = true;
       fine.A = fine.A.coloured(exec, how);
@@ -208,9 +227,42 @@ void add_levels_on_device(Exec const& exec, AmgOptions const& options,
     fine.R = Transfer<Exec>(exec, coarse, fine.A, next->R, next->P);
     hierarchy.levels.push_back({coarse, {}, {}, 0});
     level = next->coarse;
+    if (!options.keeps_patterns) *next = {};
     strength *= 0.5;
     tell(options, hierarchy, 0);
   }
+}
+
+template <class Exec>
+void add_all_levels(Exec const& exec, AmgOptions const& options,
+                    Vector<double, typename Exec::memory_space> const& scale,
+                    std::shared_ptr<detail::KeptLevels<Exec>> kept,
+                    TransferHierarchy<Exec>& hierarchy) {
+  bool const is_positive = hierarchy.smoother == Smoother::Chebyshev;
+  int const size = options.block_size > 0 ? options.block_size : kept ? kept->block_size : 0;
+  auto const given = [&](int block_size) {
+    return detail::finest_level(
+        exec, hierarchy.levels.front().A,
+        detail::LevelFacts<Exec>{block_size, options.near_null_space, scale});
+  };
+  bool const fits = size == 0 || hierarchy.levels.front().A.rows() % size == 0;
+  auto level = given(fits ? size : options.block_size);
+  auto pattern = detail::pattern_of(exec, level.A.nodes);
+  hierarchy.has_old_pattern = kept && fits && kept->pattern == pattern &&
+                              kept->block_size == level.block_size &&
+                              kept->is_positive == is_positive;
+  if (!hierarchy.has_old_pattern) {
+    if (kept && options.block_size == 0) {
+      level = given(0);
+      pattern = detail::pattern_of(exec, level.A.nodes);
+    }
+    kept = std::make_shared<detail::KeptLevels<Exec>>();
+    *kept = {pattern, level.block_size, is_positive, {}};
+  }
+  hierarchy.block_size = level.block_size;
+  hierarchy.modes = std::max(level.modes.width, 1);
+  add_levels_on_device(exec, options, level, *kept, hierarchy);
+  if (options.keeps_patterns) hierarchy.kept = kept;
 }
 
 // On several ranks set-up runs on the hosts, products on `exec`.
@@ -250,7 +302,8 @@ void add_levels_on_ranks(Exec const& exec, AmgOptions const& options,
 template <class Exec>
 TransferHierarchy<Exec> make_algebraic_hierarchy(
     Exec const& exec, DistributedMatrix<Exec> const& A, AmgOptions const& options,
-    Vector<double, typename Exec::memory_space> const& scale) {
+    Vector<double, typename Exec::memory_space> const& scale,
+    std::shared_ptr<detail::KeptLevels<Exec>> const& kept) {
   Region const region(exec, "strata::sparse::make_algebraic_hierarchy");
   A.comm().agree([&] { check(options, A.global_rows(), A.comm().size()); });
   constexpr std::int64_t largest_direct = 1000;
@@ -258,13 +311,7 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(
   hierarchy.smoother = chosen_smoother(exec, A, options);
   hierarchy.steps = options.steps;
   if (A.comm().size() == 1)
-    A.comm().agree([&] {
-      auto const level = detail::finest_level(
-          exec, A, detail::LevelFacts<Exec>{options.block_size, options.near_null_space, scale});
-      hierarchy.block_size = level.A.height;
-      hierarchy.modes = std::max(level.modes.width, 1);
-      add_levels_on_device(exec, options, level, hierarchy);
-    });
+    A.comm().agree([&] { add_all_levels(exec, options, scale, kept, hierarchy); });
   else
     add_levels_on_ranks(exec, options, hierarchy);
   if (hierarchy.levels.back().A.global_rows() <= std::max(options.coarse_rows, largest_direct))
@@ -275,7 +322,8 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(
 #define STRATA_INSTANTIATE_AMG(Space)                                   \
   template TransferHierarchy<Space> make_algebraic_hierarchy(           \
       Space const&, DistributedMatrix<Space> const&, AmgOptions const&, \
-      Vector<double, Space::memory_space> const&);
+      Vector<double, Space::memory_space> const&,                       \
+      std::shared_ptr<detail::KeptLevels<Space>> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_AMG)
 
 }  // namespace strata::sparse

@@ -7,9 +7,15 @@
 #include <sparse/multigrid/Strata_Transfer.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace strata::sparse {
+
+namespace detail {
+template <class Exec>
+struct KeptLevels;
+}  // namespace detail
 
 /// How the coarsest level is solved.
 enum class CoarseSolve {
@@ -32,6 +38,9 @@ struct TransferHierarchy {
   int steps = 2;                              ///< of Chebyshev and L1Jacobi
   int block_size = 1;                         ///< unknowns of a node of the finest matrix
   int modes = 1;                              ///< unknowns of an aggregate
+  /// What new values in the finest matrix' pattern leave as it is; none: nothing was kept.
+  std::shared_ptr<detail::KeptLevels<Exec>> kept;
+  bool has_old_pattern = false;  ///< aggregates and patterns are those of `kept` as it was given
   bool takes_natural =
       false;  ///< a cycle's vectors are in the caller's order, the finest matrix is not
 
@@ -57,9 +66,9 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
 /// entries than A, as in graphs without geometry, P = T. Aggregates have the rows of a maximal set of which no two lie within two strong
 /// couplings as roots; on several ranks they are made within each, row by row.
 ///
-/// Blocks   of several unknowns a node, nodes are aggregated by the Frobenius norms of their blocks, each aggregate has an unknown for each
-///          vector of the near-null space, in which T's columns are orthonormal, D is A's diagonal and w = 4/3 over the largest
-///          eigenvalue of D^-1 A. On several ranks each of a node's unknowns is aggregated by itself, for constants.
+/// Blocks   of several unknowns a node, each is aggregated by itself. With a near-null space nodes are aggregated whole, by the Frobenius
+///          norms of their blocks, each aggregate has an unknown for each of its vectors, in which T's columns are orthonormal, D is A's
+///          diagonal and w = 4/3 over the largest eigenvalue of D^-1 A.
 /// Result   of one rank the same on every backend: aggregates to the row, values but for rounding. Rows without strong couplings take no
 ///          part in coarse levels. Coarsening ends at `coarse_rows` rows, solved directly, or where it no longer makes the matrix smaller.
 /// Sync     of one rank set-up runs on `exec`, and counts alone come back; of several on the hosts. Collective; fences.
@@ -69,11 +78,13 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
 ///          and fourth order elliptic problems, Computing 56, 1996, doi:10.1007/BF02238511; deviation: D. The roots: N. Bell, S. Dalton,
 ///          L. Olson, Exposing fine-grained parallelism in algebraic multigrid methods, SISC 34(4), 2012, doi:10.1137/110838844.
 ///
-/// `scale`: the near-null space of A is the given one, or constants, divided by it, of each row in the caller's order; none: 1.
+/// `scale`: the near-null space of A is the given one divided by it, of each row in the caller's order; none: 1.
+/// `kept`: of another hierarchy, which stays as it is; where A's pattern is the same, aggregates and patterns are taken from there.
 template <class Exec>
 TransferHierarchy<Exec> make_algebraic_hierarchy(
     Exec const& exec, DistributedMatrix<Exec> const& A, AmgOptions const& options = {},
-    Vector<double, typename Exec::memory_space> const& scale = {});
+    Vector<double, typename Exec::memory_space> const& scale = {},
+    std::shared_ptr<detail::KeptLevels<Exec>> const& kept = nullptr);
 
 }  // namespace strata::sparse
 

@@ -62,7 +62,7 @@ class Kinds(PlotTest):
         self.assertIn("fp32 (50.2 %)", words)
 
     def test_blocks_cover_the_triangle_once(self):
-        made = self.made("solve", "--generate", "geometric", "--n", 210, "--layers", "fp8_e4m3,fp16,fp32", "--leaf", 30)
+        made = self.made("solve", "--generate", "geometric", "--n", 210, "--layers", "fp8_e4m3,fp16,fp32", "--leaf-size", 30)
         report = json.loads(made.read_text())
         covered = collections.Counter()
         for block in report["blocks"]:

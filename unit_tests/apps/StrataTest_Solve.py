@@ -94,7 +94,7 @@ def great_circle(a, b):
 
 class Options(ProgramTest):
     def test_takes_layers_from_the_user(self):
-        report = self.solve(*GENERATE, "--layers", "fp16,fp32", "--leaf", 32)
+        report = self.solve(*GENERATE, "--layers", "fp16,fp32", "--leaf-size", 32)
         self.assertEqual((report["layers_asked"], report["leaf_size"]), ("fp16,fp32", 32))
         self.assertEqual(report["attempts"][0]["layers"], "fp16,fp32")
         self.assertLess(report["bytes"]["factor"], report["bytes"]["matrix"] / 2)
@@ -140,7 +140,7 @@ class Options(ProgramTest):
 
     def test_stops_at_the_tolerance(self):
         loose = self.solve(*GENERATE, "--layers", "bf16,fp32", "--leaf-size", 32, "--tolerance", "1e-6")
-        tight = self.solve(*GENERATE, "--layers", "bf16,fp32", "--leaf", 32)
+        tight = self.solve(*GENERATE, "--layers", "bf16,fp32", "--leaf-size", 32)
         self.assertLessEqual(loose["backward_error"], 1e-6)
         self.assertLess(loose["iterations"], tight["iterations"])
 
@@ -370,7 +370,7 @@ class ExitCodes(ProgramTest):
             (["solve", *GENERATE, "--layers", "fp16,fp17"], "fp17"),
             (["solve", *GENERATE, "--layers", "fp16x0,fp32"], "a number of 1 to 32"),
             (["solve", "--generate", "poisson7", "--n", 3, "--precision", "fp8"], "stored in: fp64, fp32, bf16 or fp16"),
-            (["solve", *GENERATE, "--leaf", 0], "--leaf"),
+            (["solve", *GENERATE, "--leaf-size", 0], "--leaf-size"),
             (["solve", *GENERATE, "--refine", "bicgstab"], "bicgstab"),
             (["solve", *GENERATE, "--tolerance", "nan"], "--tolerance"),
             (["solve", *GENERATE, "--max-iterations", 0], "--max-iterations"),

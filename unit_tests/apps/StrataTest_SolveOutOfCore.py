@@ -577,7 +577,7 @@ class Refusals(OutOfCore):
         for option in (["--tile", 8], ["--epsilon", "1e-3"], ["--device-memory", "1MB"],
                        ["--checkpoint", "x"], ["--precisions", "fp64"], ["--scratch", "x"]):
             self.assert_refused(self.refused(*generate, *option), option[0], "--out-of-core")
-        for option in (["--layers", "auto"], ["--compare"], ["--repeat", 2], ["--leaf", 32]):
+        for option in (["--layers", "auto"], ["--compare"], ["--repeat", 2], ["--leaf-size", 32]):
             self.assert_refused(self.refused("--out-of-core", *generate, *option), option[0],
                                 "does not apply to --out-of-core")
         self.assert_refused(self.refused("--out-of-core", *generate, "--layers", "fp16,fp32", "--epsilon", "1e-4"),

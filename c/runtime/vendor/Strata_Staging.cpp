@@ -39,7 +39,8 @@ struct Crew {
   std::deque<Slot> slots;
   detail::Helpers helpers;  // last: late ones end before the slots do
 
-  /// For how many threads there are slots: as many as asked for, or fewer where there is no memory for more.
+  /// For how many threads there are slots: as many as asked for, or fewer where there is no memory
+  /// for more.
   int need(int threads) {
     while (std::ssize(slots) < 2 * threads) try {
         slots.emplace_back();
@@ -71,7 +72,8 @@ struct Transfer {
       return static_cast<std::size_t>(numbers) * host.number;
     };
     std::byte* const there = device + bytes(piece.row + piece.col * host.shape.rows);
-    // Whole columns are one, as a runtime has a limit for their distance, and may copy short ones slowly.
+    // Whole columns are one, as a runtime has a limit for their distance, and may copy short ones
+    // slowly.
     bool const is_whole = piece.rows == host.shape.rows || piece.cols == 1;
     std::size_t const width = bytes(is_whole ? piece.rows * piece.cols : piece.rows),
                       column = is_whole ? width : bytes(host.shape.rows);
@@ -85,7 +87,8 @@ struct Transfer {
     STRATA_RUNTIME_CALL(EventRecord, slot.copied, runtime::stream_of(exec));
   }
 
-  /// What one thread does, with two slots in turns: while the bus is at work on one piece the thread is on another.
+  /// What one thread does, with two slots in turns: while the bus is at work on one piece the
+  /// thread is on another.
   void run(Slot* const slots[2]) {
     runtime::select(exec);
     Rectangle const* under_way[2] = {};

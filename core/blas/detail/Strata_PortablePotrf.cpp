@@ -11,7 +11,8 @@ namespace {
 
 constexpr int block = 32;
 
-/// One team factors a diagonal block: right-looking, a(i, j) is element (i, j) of L in either triangle.
+/// One team factors a diagonal block: right-looking, a(i, j) is element (i, j) of L in either
+/// triangle.
 template <class T, class Matrix, class InfoView>
 struct FactorBlock {
   static constexpr int padded = block + 1;

@@ -11,10 +11,11 @@ namespace {
 
 constexpr int triangle = 32;
 
-/// Forward substitution T x = alpha b with a lower triangular block, for a strip of right-hand sides per team.
+/// Forward substitution T x = alpha b with a lower triangular block, for a strip of right-hand
+/// sides per team.
 ///
-/// Every case is this one: `lower(i, j)` is element (i, j) of op(A), transposed for Side::Right, both indices
-/// reversed if that is upper triangular.
+/// Every case is this one: `lower(i, j)` is element (i, j) of op(A), transposed for Side::Right,
+/// both indices reversed if that is upper triangular.
 template <class T, class Memory>
 struct SolveBlock {
   static constexpr int strip = 64, padded = strip + 1;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// The vendor library of the host spaces: BLAS and LAPACK for fp32 and fp64, oneDNN for bf16 and fp16.
+// The vendor library of the host spaces: BLAS and LAPACK for fp32 and fp64, oneDNN for bf16 and
+// fp16.
 #include <core/Strata_Config.hpp>
 #include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/blas/vendor/Strata_HostLapack.hpp>
@@ -37,7 +38,8 @@ double count(ConstMatrix const& A) {
 
 double scale_of(ConstMatrix const& A) { return A.scale ? *A.scale : 1; }
 
-// Calls f(T{}) if the build has LAPACK and all operands are of one arithmetic type T that can hold the factors.
+// Calls f(T{}) if the build has LAPACK and all operands are of one arithmetic type T that can hold
+// the factors.
 template <class Function, class... Operand>
 bool with_lapack([[maybe_unused]] Function const& f, [[maybe_unused]] double alpha,
                  [[maybe_unused]] double beta, [[maybe_unused]] ConstMatrix const& first,

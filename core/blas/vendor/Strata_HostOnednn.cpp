@@ -76,7 +76,8 @@ bool watch_forks() {
 
 using ConstMatrix = OnednnMatmul::ConstMatrix;
 
-// oneDNN's fast kernels are row-major, so it is given C^T = op(B)^T op(A)^T: op(X)^T in rows x cols.
+// oneDNN's fast kernels are row-major, so it is given C^T = op(B)^T op(A)^T: op(X)^T in rows x
+// cols.
 dnnl::memory::desc transposed_desc(ConstMatrix const& X, Op op) {
   bool const normal = op == Op::NoTrans;
   dnnl::memory::dims const dims{normal ? X.cols : X.rows, normal ? X.rows : X.cols};
@@ -144,8 +145,8 @@ bool OnednnMatmul::gemm(Op op_a, Op op_b, double alpha, ConstMatrix const& A, Co
   if ((C.precision != Precision::fp32 && !is_rounded) || A.precision != B.precision ||
       !has_instructions(A.precision))
     return false;
-  // oneDNN 3.7 writes a result of one row, and with avx512_core_bf16 reads a source of one, as if its
-  // entries were contiguous.
+  // oneDNN 3.7 writes a result of one row, and with avx512_core_bf16 reads a source of one, as if
+  // its entries were contiguous.
   if (C.rows == 1 && C.cols > 1 && C.ld > 1) return false;
   if (C.cols == 1 && op_b == Op::Trans && B.ld > 1) return false;
   if (!impl_) impl_ = checked("engine", [] { return std::make_unique<Impl>(); });

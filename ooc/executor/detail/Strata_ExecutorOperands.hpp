@@ -55,7 +55,8 @@ auto Executor<Exec>::Stream::room_for(std::int64_t i, std::int64_t j) -> Hold {
   return hold;
 }
 
-// Fill the slot from the device that made the tile, if it still has it, or from where the tile is stored.
+// Fill the slot from the device that made the tile, if it still has it, or from where the tile is
+// stored.
 template <class Exec>
 auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t k) -> Mark {
   std::size_t const bytes = executor_.matrix_.copy_bytes(i, k);

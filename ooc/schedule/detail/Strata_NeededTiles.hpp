@@ -17,7 +17,8 @@ namespace strata::ooc::detail {
 inline std::vector<bool> needed_tiles(std::int64_t tiles,
                                       std::span<std::vector<Visit> const> lanes) {
   std::vector<bool> needed(tile_count(tiles), false);
-  // of each row how many visits begin to take its tiles as operands in a column, less those that end before it
+  // of each row how many visits begin to take its tiles as operands in a column, less those that
+  // end before it
   std::vector<std::vector<std::int64_t>> changes(static_cast<std::size_t>(tiles));
   for (std::size_t i = 0; i < changes.size(); ++i) changes[i].assign(i + 2, 0);
   for (auto const& lane : lanes)

@@ -47,8 +47,8 @@ std::string name_of(Message const& m) {
   return message("tile (", m.row, ",", m.col, ") from rank ", m.from, " to rank ", m.to);
 }
 
-// Runs every stream of every rank as far as it gets, and again those that waited for a tile once their
-// rank has it. A message goes when its sender has the tile, and its receiver the room.
+// Runs every stream of every rank as far as it gets, and again those that waited for a tile once
+// their rank has it. A message goes when its sender has the tile, and its receiver the room.
 class Player {
  public:
   Player(Played const& all, std::vector<RankMessages> const& messages,

@@ -77,7 +77,8 @@ void sum_columns(Exec const& exec, std::int64_t cols, Columns const& columns,
       });
 }
 
-// rows(i, slab) = sum of magnitudes of row i in a slab of columns; of the lower triangle if diagonal
+// rows(i, slab) = sum of magnitudes of row i in a slab of columns; of the lower triangle if
+// diagonal
 template <class Exec, class Rows>
 void sum_slabs(Exec const& exec, ConstMatrixRef<typename Exec::memory_space> const& A,
                bool diagonal, std::int64_t slabs, Rows const& sums) {
@@ -96,7 +97,8 @@ void sum_slabs(Exec const& exec, ConstMatrixRef<typename Exec::memory_space> con
       });
 }
 
-// Adds the slabs of each row, and puts what was measured of each column, or adds it to the same sums.
+// Adds the slabs of each row, and puts what was measured of each column, or adds it to the same
+// sums.
 template <class Exec, class Rows, class Columns>
 void add_sums(Exec const& exec, std::int64_t rows, std::int64_t cols, std::int64_t slabs,
               Rows const& slab_sums, Columns const& columns, double* row_sums,

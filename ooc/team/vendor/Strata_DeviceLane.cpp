@@ -26,8 +26,8 @@ struct DeviceLane<Exec>::Impl {
   explicit Impl(int which) : device(which), stream(which, false), exec(stream) {}
   ~Impl() { strata::detail::fence_at_end(exec, "strata::ooc::lane::release"); }
 
-  // Marks are many and their events are used in turn, each made at its first use. The host waits before
-  // it takes one again, so that a mark whose event is another's by now has been reached.
+  // Marks are many and their events are used in turn, each made at its first use. The host waits
+  // before it takes one again, so that a mark whose event is another's by now has been reached.
   runtime::EventHandle take(std::uint64_t number) {
     auto& event = ring[number % ring.size()];
     if (event)
@@ -47,8 +47,8 @@ struct DeviceLane<Exec>::Impl {
   Exec exec;
   std::array<std::unique_ptr<runtime::Event>, 512> ring;
   std::atomic<std::uint64_t> count{0};
-  // Another lane's marks come in its order: one that was waited for answers for all before it. Lanes
-  // are known by numbers of their own, as addresses are used again.
+  // Another lane's marks come in its order: one that was waited for answers for all before it.
+  // Lanes are known by numbers of their own, as addresses are used again.
   std::uint64_t const serial = lanes++;
   std::unordered_map<std::uint64_t, std::uint64_t> waited;  // by serial: marks before this number
   static inline std::atomic<std::uint64_t> lanes{0};

@@ -10,8 +10,8 @@
 
 namespace strata::ooc::vendor {
 
-/// The numbers of the NUMA nodes that have processors and memory, at least one; {0} in a build without
-/// libnuma, or where the kernel tells none.
+/// The numbers of the NUMA nodes that have processors and memory, at least one; {0} in a build
+/// without libnuma, or where the kernel tells none.
 std::vector<int> const& numa_nodes();
 
 /// The node of a PCI device ("0000:17:00.0"), or the first where the kernel does not say.
@@ -24,8 +24,8 @@ void bind_to_node(void* data, std::size_t bytes, int node);
 /// The node of the page at `data`, -1 if it is not known.
 int numa_node_of(void const* data);
 
-/// While it lives, the thread runs on the node's processors and prefers its memory; likewise nothing
-/// where there is one node, or no such node.
+/// While it lives, the thread runs on the node's processors and prefers its memory; likewise
+/// nothing where there is one node, or no such node.
 class OnNode {
  public:
   explicit OnNode(int node);

@@ -17,8 +17,8 @@ struct LadderStep {
   PrecisionRule rule;
 };
 
-/// All rungs of a matrix that was rounded by `rule`: the first alone if that left every tile in fp64. Layers are promoted,
-/// as in `dense`.
+/// All rungs of a matrix that was rounded by `rule`: the first alone if that left every tile in
+/// fp64. Layers are promoted, as in `dense`.
 inline std::vector<LadderStep> map_ladder(TileNorms const& norms, PrecisionRule const& rule) {
   constexpr int stricter_rungs = 2;
   constexpr double ratio = 100;

@@ -81,11 +81,24 @@ void join_largest(Exec const& exec, CsrRef<Space> const& A, StrongGraph<Exec> co
       });
 }
 
+template <class Exec, class Space>
+void take_components(Exec const& exec, Vector<std::int32_t, Space> const& root,
+                     Vector<std::int32_t, Space> const& of,
+                     Vector<std::int32_t, Space> const& component,
+                     Vector<std::int32_t, Space> const& coarse) {
+  Kokkos::parallel_for(
+      "strata::sparse::aggregates_of::components",
+      RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(of.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        if (root(i) > 0) coarse(of(i)) = component(i);
+      });
+}
+
 }  // namespace
 
 template <class Exec>
 RowAggregates<Exec> aggregates_of(Exec const& exec, LocalCsr<Exec> const& A,
-                                  StrongGraph<Exec> const& F) {
+                                  StrongGraph<Exec> const& F, Components<Exec> const& component) {
   Region const region(exec, "strata::sparse::aggregates_of");
   auto const root = independent_set(exec, F);
   RowAggregates<Exec> result;
@@ -96,13 +109,17 @@ RowAggregates<Exec> aggregates_of(Exec const& exec, LocalCsr<Exec> const& A,
   join_roots(exec, F.begin.view(), F.column.view(), root.view(), result.of.view());
   join_largest(exec, A.ref(), F, result.of.view(), before.view());
   join_largest(exec, A.ref(), F, before.view(), result.of.view());
+  if (component.size() > 0) {
+    result.component = {exec, "strata::sparse::aggregates_of::component", result.count};
+    take_components(exec, root.view(), result.of.view(), component.view(), result.component.view());
+  }
   exec.fence("strata::sparse::aggregates_of");  // `root` and `before` end here
   return result;
 }
 
-#define STRATA_INSTANTIATE_AGGREGATES(Space)                                        \
-  template RowAggregates<Space> aggregates_of(Space const&, LocalCsr<Space> const&, \
-                                              StrongGraph<Space> const&);
+#define STRATA_INSTANTIATE_AGGREGATES(Space)   \
+  template RowAggregates<Space> aggregates_of( \
+      Space const&, LocalCsr<Space> const&, StrongGraph<Space> const&, Components<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_AGGREGATES)
 
 }  // namespace strata::sparse::detail

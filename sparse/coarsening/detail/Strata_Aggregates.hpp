@@ -14,6 +14,7 @@ template <class Exec>
 struct RowAggregates {
   std::int64_t count = 0;
   PooledVector<std::int32_t, Exec> of;  ///< each row's, -1: none
+  Components<Exec> component;           ///< of each aggregate; empty where the rows' are
 };
 
 /// The roots of an `independent_set` with their strong neighbours; then each of the other rows goes to the aggregate around it
@@ -23,7 +24,7 @@ struct RowAggregates {
 /// Throws   MemoryError.
 template <class Exec>
 RowAggregates<Exec> aggregates_of(Exec const& exec, LocalCsr<Exec> const& A,
-                                  StrongGraph<Exec> const& F);
+                                  StrongGraph<Exec> const& F, Components<Exec> const& component);
 
 }  // namespace strata::sparse::detail
 

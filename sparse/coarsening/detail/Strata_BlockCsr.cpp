@@ -310,6 +310,7 @@ template <class Exec>
 void fill_product(Exec const& exec, BlockCsr<Exec> const& A, BlockCsr<Exec> const& B,
                   BlockCsr<Exec> const& C) {
   Region const region(exec, "strata::sparse::fill_product");
+  if (A.height * A.width * B.width == 1) return refill_product(exec, A.nodes, B.nodes, C.nodes);
   fill(exec, OwnBlocks<typename Exec::memory_space>{A.nodes.begin, A.nodes.column}, A.height,
        A.width, A, B, C);
 }
@@ -318,6 +319,8 @@ template <class Exec>
 void fill_product(Exec const& exec, TransposedIndex<Exec> const& index, BlockCsr<Exec> const& A,
                   BlockCsr<Exec> const& B, BlockCsr<Exec> const& C) {
   Region const region(exec, "strata::sparse::fill_product, transposed");
+  if (A.height * A.width * B.width == 1)
+    return refill_product(exec, index, A.nodes, B.nodes, C.nodes);
   fill(exec, IndexedBlocks<typename Exec::memory_space>{index.begin, index.place, A.nodes.begin},
        A.width, A.height, A, B, C);
 }

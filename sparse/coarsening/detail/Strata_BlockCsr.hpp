@@ -98,7 +98,7 @@ BlockCsr<Exec> product(Exec const& exec, BlockCsr<Exec> const& A, BlockCsr<Exec>
 template <class Exec>
 BlockCsr<Exec> product(Exec const& exec, TransposedIndex<Exec> const& index,
                        BlockCsr<Exec> const& A, BlockCsr<Exec> const& B);
-/// The values of such a product in its pattern, each summed in the order of A's row. Enqueued.
+/// The values of such a product in its pattern, each summed in the order of A's row. Fences where they are single numbers.
 template <class Exec>
 void fill_product(Exec const& exec, BlockCsr<Exec> const& A, BlockCsr<Exec> const& B,
                   BlockCsr<Exec> const& C);

@@ -36,6 +36,15 @@ LocalCsr<Exec> rows_of_one_rank(Exec const& exec, DistributedMatrix<Exec> const&
   return result;
 }
 
+template <class Exec>
+void number_components(Exec const& exec, int block_size,
+                       Vector<std::int32_t, typename Exec::memory_space> const& component) {
+  Kokkos::parallel_for(
+      "strata::sparse::finest_level::components",
+      RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(component.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i) { component(i) = static_cast<std::int32_t>(i % block_size); });
+}
+
 // A dead unknown's equation is x = 0.
 template <class Exec, class Space>
 void hold_dead(Exec const& exec, std::int64_t nodes, BlockRows<Space> const& A,
@@ -57,43 +66,77 @@ BlockCsr<Exec> in_numbers(LocalCsr<Exec> const& A) {
 }
 
 template <class Exec>
-Coarsening<Exec> galerkin(Exec const& exec, BlockCsr<Exec> const& A, BlockCsr<Exec> const& P) {
-  Coarsening<Exec> result{P, transposed_index(exec, P.nodes), {}};
-  auto const AP = product(exec, A, P);
-  result.coarse.A = product(exec, result.R, P, AP);
-  exec.fence("strata::sparse::coarsened");  // AP ends here
-  return result;
+void set_products(Exec const& exec, BlockCsr<Exec> const& A, BlockCsr<Exec> const& P,
+                  Coarsening<Exec>& result) {
+  result.P = P;
+  result.R = transposed_index(exec, P.nodes);
+  result.AP = product(exec, A, P);
+  result.coarse.A = product(exec, result.R, P, result.AP);
+  exec.fence("strata::sparse::coarsened::products");
 }
 
-// `smoothed` and `tentative` make a P each.
+// `smoothed` and `plain` make a P each.
 template <class Exec, class Smoothed, class Plain>
-Coarsening<Exec> galerkin_of(Exec const& exec, BlockCsr<Exec> const& A, Smoothed const& smoothed,
-                             Plain const& plain) {
-  auto result = galerkin(exec, A, smoothed());
-  if (result.coarse.A.entries() > A.entries()) result = galerkin(exec, A, plain());
-  return result;
+void set_best_products(Exec const& exec, BlockCsr<Exec> const& A, Smoothed const& smoothed,
+                       Plain const& plain, Coarsening<Exec>& result) {
+  set_products(exec, A, smoothed(), result);
+  result.is_smoothed = result.coarse.A.entries() <= A.entries();
+  if (!result.is_smoothed) set_products(exec, A, plain(), result);
 }
 
+// Of the products of a level with modes.
 template <class Exec>
-Coarsening<Exec> coarsened_by_modes(Exec const& exec, WholeLevel<Exec> const& level,
-                                    StrongGraph<Exec> const& F,
-                                    RowAggregates<Exec> const& aggregates, double largest) {
-  auto const& A = level.A;
-  auto const tentative = tentative_of(exec, A.height, aggregates, level.modes);
-  auto result = galerkin_of(
-      exec, A,
-      [&] { return smoothed_prolongator(exec, A, F, aggregates, level.modes, tentative, largest); },
-      [&] { return tentative_prolongator(exec, A, aggregates, tentative.P0); });
-  auto& coarse = result.coarse;
+void finish_coarse(Exec const& exec, Tentative<Exec> const& tentative, WholeLevel<Exec>& coarse) {
   hold_dead(exec, coarse.A.nodes.rows, BlockRows<typename Exec::memory_space>::of(coarse.A),
             tentative.is_dead.view());
   measure_blocks(exec, coarse.A);
   coarse.modes = tentative.coarse;
   exec.fence("strata::sparse::coarsened::by_modes");  // `tentative` ends here
-  return result;
+}
+
+template <class Exec>
+void coarsen_by_modes(Exec const& exec, WholeLevel<Exec> const& level, double largest,
+                      Coarsening<Exec>& result) {
+  auto const& A = level.A;
+  auto const& modes = level.modes;
+  auto const tentative = tentative_of(exec, A.height, result.aggregates, modes);
+  set_best_products(
+      exec, A,
+      [&] {
+        return smoothed_prolongator(exec, A, result.F, result.aggregates, modes, tentative,
+                                    largest);
+      },
+      [&] { return tentative_prolongator(exec, A, result.aggregates, tentative.P0); }, result);
+  finish_coarse(exec, tentative, result.coarse);
+}
+
+template <class Exec>
+void fill_products(Exec const& exec, BlockCsr<Exec> const& A, Coarsening<Exec> const& of) {
+  fill_product(exec, A, of.P, of.AP);
+  fill_product(exec, of.R, of.P, of.AP, of.coarse.A);
 }
 
 }  // namespace
+
+template <class Exec>
+std::uint64_t pattern_of(Exec const& exec, LocalCsr<Exec> const& A) {
+  auto const rows = A.ref();
+  std::uint64_t total = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::pattern_of", RowPolicy<Exec>(exec, 0, A.rows),
+      KOKKOS_LAMBDA(std::int64_t i, std::uint64_t& sum) {
+        for (std::int64_t k = rows.begin(i); k < rows.begin(i + 1); ++k) {
+          std::uint64_t x =
+              (static_cast<std::uint64_t>(i) << 32) | static_cast<std::uint32_t>(rows.column(k));
+          x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15ull;
+          x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9ull;
+          sum += x ^ (x >> 32);
+        }
+      },
+      total);
+  exec.fence("strata::sparse::pattern_of");
+  return total + static_cast<std::uint64_t>(A.rows) * 0x94d049bb133111ebull;
+}
 
 template <class Exec>
 WholeLevel<Exec> finest_level(Exec const& exec, DistributedMatrix<Exec> const& A,
@@ -103,10 +146,15 @@ WholeLevel<Exec> finest_level(Exec const& exec, DistributedMatrix<Exec> const& A
                  "near-null space: ", given ? given->rows() : 0, " rows for a matrix of ",
                  A.rows());
   auto rows = rows_of_one_rank(exec, A);
-  if (facts.block_size != 1) sort_rows(exec, rows);
+  sort_rows(exec, rows);
   int const size = facts.block_size > 0 ? facts.block_size : found_block_size(exec, rows);
-  WholeLevel<Exec> level{to_blocks(exec, rows, size), {}};
-  if (size > 1 || given) level.modes = modes_of(exec, level.A, given, facts.scale);
+  WholeLevel<Exec> level{to_blocks(exec, rows, given ? size : 1), {}, {}, size};
+  if (given) {
+    level.modes = modes_of(exec, level.A, *given, facts.scale);
+  } else if (size > 1) {
+    level.component = {exec, "strata::sparse::finest_level::component", A.rows()};
+    number_components(exec, size, level.component.view());
+  }
   return level;
 }
 
@@ -115,22 +163,53 @@ std::optional<Coarsening<Exec>> coarsened(Exec const& exec, WholeLevel<Exec> con
                                           double strength, double most_rows, double largest) {
   Region const region(exec, "strata::sparse::coarsened");
   auto const& nodes = level.A.nodes;
-  auto const F = strong_graph(exec, nodes, strength);
-  auto const aggregates = aggregates_of(exec, nodes, F);
+  auto const F = strong_graph(exec, nodes, level.component, strength);
+  auto const aggregates = aggregates_of(exec, nodes, F, level.component);
   int const width = level.modes.width > 0 ? level.modes.width : 1;
   auto const rows = static_cast<double>(aggregates.count * width);
   if (aggregates.count == 0 || rows > most_rows) return std::nullopt;
-  if (level.modes.width > 0) return coarsened_by_modes(exec, level, F, aggregates, largest);
-  return galerkin_of(
-      exec, level.A, [&] { return in_numbers(smoothed_prolongator(exec, nodes, F, aggregates)); },
-      [&] { return in_numbers(tentative_prolongator(exec, nodes, aggregates)); });
+  Coarsening<Exec> result;
+  result.F = F;
+  result.aggregates = aggregates;
+  result.coarse.component = aggregates.component;
+  if (level.modes.width > 0)
+    coarsen_by_modes(exec, level, largest, result);
+  else
+    set_best_products(
+        exec, level.A,
+        [&] {
+          return in_numbers(smoothed_prolongator(exec, nodes, F, level.component, aggregates));
+        },
+        [&] { return in_numbers(tentative_prolongator(exec, nodes, aggregates)); }, result);
+  return result;
+}
+
+template <class Exec>
+void recoarsen(Exec const& exec, WholeLevel<Exec> const& level, double largest,
+               Coarsening<Exec>& of) {
+  Region const region(exec, "strata::sparse::recoarsen");
+  auto const& A = level.A;
+  if (level.modes.width == 0) {
+    if (of.is_smoothed)
+      refill_smoothed(exec, A.nodes, of.F, level.component, of.aggregates, of.P.nodes);
+    return fill_products(exec, A, of);
+  }
+  auto const tentative = tentative_of(exec, A.height, of.aggregates, level.modes);
+  if (of.is_smoothed)
+    fill_smoothed(exec, A, of.F, of.aggregates, level.modes, tentative, largest, of.P);
+  else
+    fill_tentative(exec, of.P, tentative.P0);
+  fill_products(exec, A, of);
+  finish_coarse(exec, tentative, of.coarse);
 }
 
 #define STRATA_INSTANTIATE_COARSENING(Space)                                                  \
+  template std::uint64_t pattern_of(Space const&, LocalCsr<Space> const&);                    \
   template WholeLevel<Space> finest_level(Space const&, DistributedMatrix<Space> const&,      \
                                           LevelFacts<Space> const&);                          \
   template std::optional<Coarsening<Space>> coarsened(Space const&, WholeLevel<Space> const&, \
-                                                      double, double, double);
+                                                      double, double, double);                \
+  template void recoarsen(Space const&, WholeLevel<Space> const&, double, Coarsening<Space>&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_COARSENING)
 
 }  // namespace strata::sparse::detail

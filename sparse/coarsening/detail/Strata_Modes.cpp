@@ -32,14 +32,6 @@ void fit_modes(Exec const& exec, BlockRows<Space> const& A, Vector<double, Space
       });
 }
 
-template <class Exec, class Space>
-void set_constants(Exec const& exec, int size, Vector<double, Space> const& modes) {
-  Kokkos::parallel_for(
-      "strata::sparse::modes_of::constants",
-      RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(modes.extent(0))),
-      KOKKOS_LAMBDA(std::int64_t k) { modes(k) = (k / size) % size == k % size ? 1 : 0; });
-}
-
 template <class Exec>
 void copy_given(Exec const& exec, NearNullSpace const& given,
                 PooledVector<double, Exec> const& to) {
@@ -102,15 +94,12 @@ struct AggregateOfNode {
 }  // namespace
 
 template <class Exec>
-Modes<Exec> modes_of(Exec const& exec, BlockCsr<Exec> const& A, NearNullSpace const* given,
+Modes<Exec> modes_of(Exec const& exec, BlockCsr<Exec> const& A, NearNullSpace const& given,
                      Vector<double, typename Exec::memory_space> const& scale) {
   using Space = typename Exec::memory_space;
-  Modes<Exec> result{given ? given->width : A.height, {}};
+  Modes<Exec> result{given.width, {}};
   result.value = {exec, "strata::sparse::modes_of::value", A.rows() * result.width};
-  if (given)
-    copy_given(exec, *given, result.value);
-  else
-    set_constants(exec, A.height, result.value.view());
+  copy_given(exec, given, result.value);
   fit_modes(exec, BlockRows<Space>::of(A), scale, result.width, result.value.view());
   exec.fence("strata::sparse::modes_of");  // the given ones are the host's
   return result;
@@ -143,7 +132,7 @@ Tentative<Exec> tentative_of(Exec const& exec, int block_size,
 }
 
 #define STRATA_INSTANTIATE_MODES(Space)                                                      \
-  template Modes<Space> modes_of(Space const&, BlockCsr<Space> const&, NearNullSpace const*, \
+  template Modes<Space> modes_of(Space const&, BlockCsr<Space> const&, NearNullSpace const&, \
                                  Vector<double, Space::memory_space> const&);                \
   template Tentative<Space> tentative_of(Space const&, int, RowAggregates<Space> const&,     \
                                          Modes<Space> const&);

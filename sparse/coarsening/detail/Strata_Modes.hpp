@@ -16,10 +16,10 @@ struct Modes {
   PooledVector<double, Exec> value;  ///< rows x width
 };
 
-/// The given one, or, of none, the constants of each of a node's unknowns; 0 in rows that their diagonal dominates, as those of
-/// unknowns with a given value are. `scale`, of each row, divides it; empty: 1. Fences. Throws MemoryError.
+/// The given vectors; 0 in rows that their diagonal dominates, as those of unknowns with a given value are. `scale`, of each row, divides
+/// them; empty: 1. Fences. Throws MemoryError.
 template <class Exec>
-Modes<Exec> modes_of(Exec const& exec, BlockCsr<Exec> const& A, NearNullSpace const* given,
+Modes<Exec> modes_of(Exec const& exec, BlockCsr<Exec> const& A, NearNullSpace const& given,
                      Vector<double, typename Exec::memory_space> const& scale);
 
 /// P0 and the coarse modes: modes = P0 coarse.

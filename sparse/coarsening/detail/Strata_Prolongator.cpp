@@ -31,7 +31,7 @@ template <class Space>
 struct SmoothedTerms {
   CsrRef<Space> A;
   Vector<std::int64_t, Space> begin;  // of strong entries
-  Numbers<Space> strong, aggregate;
+  Numbers<Space> strong, component, aggregate;
 
   KOKKOS_FUNCTION std::int64_t most(std::int64_t i) const { return begin(i + 1) - begin(i) + 1; }
 
@@ -43,7 +43,7 @@ struct SmoothedTerms {
     for_each(i, [&](std::int64_t j, double a, bool is_strong) {
       given += j == i ? a : 0;
       sum += is_strong ? Kokkos::abs(a) : 0;
-      diagonal += is_strong ? 0 : a;
+      diagonal += !is_strong && same(i, j) ? a : 0;
     });
     double const weight = damping / (sum + Kokkos::abs(diagonal));
     bool const is_usable = weight - weight == 0 && diagonal * given > 0;
@@ -58,6 +58,9 @@ struct SmoothedTerms {
   }
 
  private:
+  KOKKOS_FUNCTION bool same(std::int64_t i, std::int64_t j) const {
+    return component.extent(0) == 0 || component(i) == component(j);
+  }
   // step(j, a_ij, whether it is strong): strong entries are in A's order.
   template <class Step>
   KOKKOS_FUNCTION void for_each(std::int64_t i, Step const& step) const {
@@ -217,12 +220,21 @@ LocalCsr<Exec> tentative_prolongator(Exec const& exec, LocalCsr<Exec> const& A,
 
 template <class Exec>
 LocalCsr<Exec> smoothed_prolongator(Exec const& exec, LocalCsr<Exec> const& A,
-                                    StrongGraph<Exec> const& F,
+                                    StrongGraph<Exec> const& F, Components<Exec> const& component,
                                     RowAggregates<Exec> const& aggregates) {
   using Space = typename Exec::memory_space;
   Region const region(exec, "strata::sparse::smoothed_prolongator");
-  SmoothedTerms<Space> const terms{A.ref(), F.begin, F.column, aggregates.of};
+  SmoothedTerms<Space> const terms{A.ref(), F.begin, F.column, component, aggregates.of};
   return summed_rows(exec, A.rows, aggregates.count, terms, 1);
+}
+
+template <class Exec>
+void refill_smoothed(Exec const& exec, LocalCsr<Exec> const& A, StrongGraph<Exec> const& F,
+                     Components<Exec> const& component, RowAggregates<Exec> const& aggregates,
+                     LocalCsr<Exec> const& P) {
+  using Space = typename Exec::memory_space;
+  SmoothedTerms<Space> const terms{A.ref(), F.begin, F.column, component, aggregates.of};
+  refill_rows(exec, terms, 1, P);
 }
 
 template <class Exec>
@@ -230,9 +242,14 @@ BlockCsr<Exec> tentative_prolongator(Exec const& exec, BlockCsr<Exec> const& A,
                                      RowAggregates<Exec> const& aggregates, Modes<Exec> const& P0) {
   auto const P =
       in_blocks(exec, tentative_prolongator(exec, A.nodes, aggregates), A.height, P0.width);
-  copy_own(exec, A.height * P0.width, P.nodes.begin.view(), P0.value.view(), P.value.view());
+  fill_tentative(exec, P, P0);
   exec.fence("strata::sparse::tentative_prolongator");
   return P;
+}
+
+template <class Exec>
+void fill_tentative(Exec const& exec, BlockCsr<Exec> const& P, Modes<Exec> const& P0) {
+  copy_own(exec, P.height * P.width, P.nodes.begin.view(), P0.value.view(), P.value.view());
 }
 
 template <class Exec>
@@ -273,19 +290,23 @@ void fill_smoothed(Exec const& exec, BlockCsr<Exec> const& A, StrongGraph<Exec> 
                lanes_for_items(A.height * modes.width), kernel);
 }
 
-#define STRATA_INSTANTIATE_PROLONGATOR(Space)                                                  \
-  template LocalCsr<Space> tentative_prolongator(Space const&, LocalCsr<Space> const&,         \
-                                                 RowAggregates<Space> const&);                 \
-  template BlockCsr<Space> tentative_prolongator(                                              \
-      Space const&, BlockCsr<Space> const&, RowAggregates<Space> const&, Modes<Space> const&); \
-  template LocalCsr<Space> smoothed_prolongator(Space const&, LocalCsr<Space> const&,          \
-                                                StrongGraph<Space> const&,                     \
-                                                RowAggregates<Space> const&);                  \
-  template BlockCsr<Space> smoothed_prolongator(                                               \
-      Space const&, BlockCsr<Space> const&, StrongGraph<Space> const&,                         \
-      RowAggregates<Space> const&, Modes<Space> const&, Tentative<Space> const&, double);      \
-  template void fill_smoothed(Space const&, BlockCsr<Space> const&, StrongGraph<Space> const&, \
-                              RowAggregates<Space> const&, Modes<Space> const&,                \
+#define STRATA_INSTANTIATE_PROLONGATOR(Space)                                                    \
+  template LocalCsr<Space> tentative_prolongator(Space const&, LocalCsr<Space> const&,           \
+                                                 RowAggregates<Space> const&);                   \
+  template BlockCsr<Space> tentative_prolongator(                                                \
+      Space const&, BlockCsr<Space> const&, RowAggregates<Space> const&, Modes<Space> const&);   \
+  template LocalCsr<Space> smoothed_prolongator(                                                 \
+      Space const&, LocalCsr<Space> const&, StrongGraph<Space> const&, Components<Space> const&, \
+      RowAggregates<Space> const&);                                                              \
+  template BlockCsr<Space> smoothed_prolongator(                                                 \
+      Space const&, BlockCsr<Space> const&, StrongGraph<Space> const&,                           \
+      RowAggregates<Space> const&, Modes<Space> const&, Tentative<Space> const&, double);        \
+  template void refill_smoothed(Space const&, LocalCsr<Space> const&, StrongGraph<Space> const&, \
+                                Components<Space> const&, RowAggregates<Space> const&,           \
+                                LocalCsr<Space> const&);                                         \
+  template void fill_tentative(Space const&, BlockCsr<Space> const&, Modes<Space> const&);       \
+  template void fill_smoothed(Space const&, BlockCsr<Space> const&, StrongGraph<Space> const&,   \
+                              RowAggregates<Space> const&, Modes<Space> const&,                  \
                               Tentative<Space> const&, double, BlockCsr<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_PROLONGATOR)
 

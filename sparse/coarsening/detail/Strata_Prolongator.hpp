@@ -13,12 +13,18 @@ template <class Exec>
 LocalCsr<Exec> tentative_prolongator(Exec const& exec, LocalCsr<Exec> const& A,
                                      RowAggregates<Exec> const& aggregates);
 
-/// P = (I - 4/3 D^-1 A_F) P0: A_F has the strong entries of A, the others being added to its diagonal; D is A_F's rows' absolute
-/// sums. A row whose diagonal would change its sign keeps P0's. Fences. Throws MemoryError.
+/// P = (I - 4/3 D^-1 A_F) P0: A_F has the strong entries of A, the others of a row's component being added to its diagonal; D is
+/// A_F's rows' absolute sums. A row whose diagonal would change its sign keeps P0's. Fences. Throws MemoryError.
 template <class Exec>
 LocalCsr<Exec> smoothed_prolongator(Exec const& exec, LocalCsr<Exec> const& A,
-                                    StrongGraph<Exec> const& F,
+                                    StrongGraph<Exec> const& F, Components<Exec> const& component,
                                     RowAggregates<Exec> const& aggregates);
+
+/// Its values anew, in its pattern. Fences. Throws MemoryError.
+template <class Exec>
+void refill_smoothed(Exec const& exec, LocalCsr<Exec> const& A, StrongGraph<Exec> const& F,
+                     Components<Exec> const& component, RowAggregates<Exec> const& aggregates,
+                     LocalCsr<Exec> const& P);
 
 /// P0 of modes, in blocks. Fences. Throws MemoryError.
 template <class Exec>
@@ -33,6 +39,9 @@ BlockCsr<Exec> smoothed_prolongator(Exec const& exec, BlockCsr<Exec> const& A,
                                     StrongGraph<Exec> const& F,
                                     RowAggregates<Exec> const& aggregates, Modes<Exec> const& modes,
                                     Tentative<Exec> const& tentative, double largest);
+/// P0 of other modes in the pattern of the first. Enqueued.
+template <class Exec>
+void fill_tentative(Exec const& exec, BlockCsr<Exec> const& P, Modes<Exec> const& P0);
 /// Its values in its pattern. Enqueued.
 template <class Exec>
 void fill_smoothed(Exec const& exec, BlockCsr<Exec> const& A, StrongGraph<Exec> const& F,

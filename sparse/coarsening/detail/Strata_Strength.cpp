@@ -30,10 +30,12 @@ void find_largest(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
 template <class Space>
 struct IsStrong {
   Vector<double, Space> largest;
+  Vector<std::int32_t, Space> component;
   double bound;  // of a_ij^2 / (m_i m_j)
 
   KOKKOS_FUNCTION bool operator()(std::int64_t i, std::int64_t j, double a) const {
     if (i == j) return false;
+    if (component.extent(0) > 0 && component(i) != component(j)) return false;
     double const size = largest(i) * largest(j);
     return size > 0 && a * a > bound * size;
   }
@@ -68,13 +70,14 @@ void list_strong(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
 }  // namespace
 
 template <class Exec>
-StrongGraph<Exec> strong_graph(Exec const& exec, LocalCsr<Exec> const& A, double strength) {
+StrongGraph<Exec> strong_graph(Exec const& exec, LocalCsr<Exec> const& A,
+                               Components<Exec> const& component, double strength) {
   using Space = typename Exec::memory_space;
   constexpr double tie = 1 + 0x1p-16;
   Region const region(exec, "strata::sparse::strong_graph");
   PooledVector<double, Exec> const largest(exec, "strata::sparse::strong_graph::largest", A.rows);
   find_largest(exec, A.rows, A.ref(), largest.view());
-  IsStrong<Space> const is_strong{largest, strength * strength * tie * tie};
+  IsStrong<Space> const is_strong{largest, component, strength * strength * tie * tie};
   StrongGraph<Exec> F;
   F.begin = {exec, "strata::sparse::strong_graph::begin", A.rows + 1};
   count_strong(exec, A.rows, A.ref(), is_strong, F.begin.view());
@@ -84,8 +87,9 @@ StrongGraph<Exec> strong_graph(Exec const& exec, LocalCsr<Exec> const& A, double
   return F;
 }
 
-#define STRATA_INSTANTIATE_STRENGTH(Space) \
-  template StrongGraph<Space> strong_graph(Space const&, LocalCsr<Space> const&, double);
+#define STRATA_INSTANTIATE_STRENGTH(Space)                                       \
+  template StrongGraph<Space> strong_graph(Space const&, LocalCsr<Space> const&, \
+                                           Components<Space> const&, double);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_STRENGTH)
 
 }  // namespace strata::sparse::detail

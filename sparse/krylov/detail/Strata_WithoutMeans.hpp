@@ -26,7 +26,7 @@ struct WithoutMeans {
 template <class Exec, class Scalar>
 Preconditioner<Exec, Scalar> without_means(Preconditioner<Exec, Scalar> const& M,
                                            FloatingParts<Exec> const& parts) {
-  if (parts.count() == 0) return M;
+  if (!parts.any()) return M;
   return WithoutMeans<Exec, Scalar>{M, parts};
 }
 

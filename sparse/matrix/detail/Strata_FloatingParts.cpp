@@ -273,9 +273,17 @@ FloatingParts<Exec>::FloatingParts(Exec const& exec, DistributedMatrix<Exec> con
 }
 
 template <class Exec>
+void FloatingParts<Exec>::add_null_vectors(Exec const& exec, DistributedMatrix<Exec> const& A,
+                                           std::vector<Wide> const& modes, double norm) {
+  for (auto const& mode : modes) remove_means(exec, mode);
+  null_ = NullVectors<Exec>(exec, A, modes, norm);
+}
+
+template <class Exec>
 template <class Scalar>
 void FloatingParts<Exec>::remove_means(Exec const& exec,
                                        Vector<Scalar, typename Exec::memory_space> const& x) const {
+  null_.remove(exec, x);
   if (count_ == 0) return;
   sum_parts(exec, begin_, row_, share_, x, mean_);
   if (comm_.size() > 1) {

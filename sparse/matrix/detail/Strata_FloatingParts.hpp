@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_DETAIL_FLOATING_PARTS_HPP
 
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/matrix/detail/Strata_NullVectors.hpp>
 
 namespace strata::sparse::detail {
 
@@ -23,8 +24,13 @@ class FloatingParts {
 
   std::int64_t count() const { return count_; }  ///< over all ranks
   std::int64_t rows() const { return rows_; }    ///< in them, over all ranks
+  /// Also of the combinations of `modes`, in A's order, of one rank, what A maps to 0. Fences. Throws MemoryError.
+  void add_null_vectors(Exec const& exec, DistributedMatrix<Exec> const& A,
+                        std::vector<Wide> const& modes, double norm);
+  int null_vectors() const { return null_.count(); }  ///< beside the constants
+  bool any() const { return count_ > 0 || null_.count() > 0; }
 
-  /// x_i less the mean of x over i's part; x in A's order. Collective; fences.
+  /// x_i less the mean of x over i's part, without the null vectors' part; x in A's order. Collective; fences.
   template <class Scalar>
   void remove_means(Exec const& exec, Vector<Scalar, typename Exec::memory_space> const& x) const;
 
@@ -33,8 +39,9 @@ class FloatingParts {
 
   std::int64_t count_ = 0, rows_ = 0;
   Communicator comm_;
-  Integers begin_, row_;  // this rank's rows of each part, and the end
-  Wide share_, mean_;     // 1 / the rows of each part; room for its mean
+  Integers begin_, row_;    // this rank's rows of each part, and the end
+  NullVectors<Exec> null_;  // orthogonal to constants on parts
+  Wide share_, mean_;       // 1 / the rows of each part; room for its mean
 };
 
 }  // namespace strata::sparse::detail

@@ -153,11 +153,34 @@ LocalCsr<Exec> product(Exec const& exec, TransposedIndex<Exec> const& index,
                      lanes_for(B));
 }
 
+template <class Exec>
+void refill_product(Exec const& exec, LocalCsr<Exec> const& A, LocalCsr<Exec> const& B,
+                    LocalCsr<Exec> const& C) {
+  using Space = typename Exec::memory_space;
+  Region const region(exec, "strata::sparse::refill_product");
+  refill_rows(exec, ProductTerms<CsrRef<Space>, Space>{A.ref(), B.ref()}, lanes_for(B), C);
+}
+
+template <class Exec>
+void refill_product(Exec const& exec, TransposedIndex<Exec> const& index, LocalCsr<Exec> const& A,
+                    LocalCsr<Exec> const& B, LocalCsr<Exec> const& C) {
+  using Space = typename Exec::memory_space;
+  using Rows = TransposedRows<Space>;
+  Region const region(exec, "strata::sparse::refill_product, transposed");
+  Rows const rows{index.begin, index.place, A.ref()};
+  refill_rows(exec, ProductTerms<Rows, Space>{rows, B.ref()}, lanes_for(B), C);
+}
+
 #define STRATA_INSTANTIATE_HASH_PRODUCT(Space)                                                    \
   template TransposedIndex<Space> transposed_index(Space const&, LocalCsr<Space> const&);         \
   template LocalCsr<Space> product(Space const&, LocalCsr<Space> const&, LocalCsr<Space> const&); \
   template LocalCsr<Space> product(Space const&, TransposedIndex<Space> const&,                   \
-                                   LocalCsr<Space> const&, LocalCsr<Space> const&);
+                                   LocalCsr<Space> const&, LocalCsr<Space> const&);               \
+  template void refill_product(Space const&, LocalCsr<Space> const&, LocalCsr<Space> const&,      \
+                               LocalCsr<Space> const&);                                           \
+  template void refill_product(Space const&, TransposedIndex<Space> const&,                       \
+                               LocalCsr<Space> const&, LocalCsr<Space> const&,                    \
+                               LocalCsr<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_HASH_PRODUCT)
 
 }  // namespace strata::sparse::detail

@@ -54,6 +54,15 @@ template <class Exec>
 LocalCsr<Exec> product(Exec const& exec, TransposedIndex<Exec> const& index,
                        LocalCsr<Exec> const& A, LocalCsr<Exec> const& B);
 
+/// C = A B, or A' B, anew: its values in the pattern that `product` has given it, the same bits as that would. Fences.
+/// Throws MemoryError.
+template <class Exec>
+void refill_product(Exec const& exec, LocalCsr<Exec> const& A, LocalCsr<Exec> const& B,
+                    LocalCsr<Exec> const& C);
+template <class Exec>
+void refill_product(Exec const& exec, TransposedIndex<Exec> const& index, LocalCsr<Exec> const& A,
+                    LocalCsr<Exec> const& B, LocalCsr<Exec> const& C);
+
 }  // namespace strata::sparse::detail
 
 #endif

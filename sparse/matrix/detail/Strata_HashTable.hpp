@@ -5,10 +5,8 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 namespace strata::sparse::detail {
 
@@ -63,99 +61,55 @@ struct AddToTable {
   }
 };
 
-/// Columns and their sums side by side, in the order of their first terms, and a table that finds them.
-struct HostTable {
-  std::int32_t* slots;  ///< number of a column, from 1 on; 0: none
-  std::int32_t* column;
-  double* sum;
-  int log_size;
-  std::int32_t count = 0;
+/// Rows of a host one after the other, each column with its sum; of each column of the matrix the place of its last entry is marked.
+struct HostRow {
+  std::int64_t*
+      mark;  ///< of each column of the matrix: an entry's place; before `first`: none in this row
+  std::int32_t* column;  ///< of each entry
+  double* sum;           ///< of each entry
+  std::int64_t first, end;
 
   KOKKOS_FUNCTION void add(std::int32_t j, double value) {
-    std::uint32_t const mask = (std::uint32_t{1} << log_size) - 1;
-    for (std::uint32_t at = first_slot(j, log_size);; at = (at + 1) & mask) {
-      std::int32_t const number = slots[at];
-      if (number == 0) {
-        column[count] = j;
-        sum[count] = value;
-        slots[at] = ++count;
-        return;
-      }
-      if (column[number - 1] == j) {
-        sum[number - 1] += value;
-        return;
-      }
+    std::int64_t const place = mark[j];
+    if (place >= first) {
+      sum[place] += value;
+      return;
     }
+    mark[j] = end;
+    column[end] = j;
+    sum[end++] = value;
   }
-};
-
-struct AddToHostTable {
-  HostTable* table;
-  KOKKOS_FUNCTION void operator()(std::int32_t column, double value) const {
-    table->add(column, value);
-  }
-};
-
-/// The memory of a host's rows, one after the other.
-class GrownRow {
- public:
-  /// An empty table for so many columns.
-  HostTable table(std::int64_t most) {
-    int log_size = 4;
-    while (2 * (std::int64_t{1} << log_size) < 3 * most) ++log_size;
-    auto const size = std::size_t{1} << log_size;
-    if (slots_.size() < size) slots_.resize(size, 0);
-    if (column_.size() < size) {
-      column_.resize(size);
-      sum_.resize(size);
-      order_.resize(size);
-    }
-    return {slots_.data(), column_.data(), sum_.data(), log_size};
-  }
-  /// Appends the row with its columns ascending, and empties the table.
-  void append_sorted(HostTable const& table, std::vector<std::int32_t>& column,
-                     std::vector<double>& value) {
-    constexpr std::size_t few = 48;
-    auto const count = static_cast<std::size_t>(table.count);
-    std::size_t const first = column.size();
-    column.insert(column.end(), column_.begin(), column_.begin() + table.count);
-    value.insert(value.end(), sum_.begin(), sum_.begin() + table.count);
-    if (count <= few)
-      insert_in_order(column.data() + first, value.data() + first, count);
-    else
-      sort_many(column.data() + first, value.data() + first, count);
-    std::fill_n(slots_.begin(), std::size_t{1} << table.log_size, 0);
-  }
-
- private:
-  // Terms come in ascending runs, so that little is moved.
-  static void insert_in_order(std::int32_t* column, double* value, std::size_t count) {
-    for (std::size_t k = 1; k < count; ++k) {
+  /// Columns ascend afterwards; terms come in ascending runs, so that little is moved.
+  void sort() {
+    for (std::int64_t k = first + 1; k < end; ++k) {
       std::int32_t const j = column[k];
       if (column[k - 1] < j) continue;
-      double const sum = value[k];
-      std::size_t at = k;
-      for (; at > 0 && column[at - 1] > j; --at) {
+      double const value = sum[k];
+      std::int64_t at = k;
+      for (; at > first && column[at - 1] > j; --at) {
         column[at] = column[at - 1];
-        value[at] = value[at - 1];
+        sum[at] = sum[at - 1];
       }
       column[at] = j;
-      value[at] = sum;
+      sum[at] = value;
     }
   }
-  void sort_many(std::int32_t* column, double* value, std::size_t count) {
-    for (std::size_t k = 0; k < count; ++k)
-      order_[k] = (static_cast<std::uint64_t>(column_[k]) << 32) | k;
-    std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(count));
-    for (std::size_t k = 0; k < count; ++k) {
-      column[k] = static_cast<std::int32_t>(order_[k] >> 32);
-      value[k] = sum_[static_cast<std::size_t>(order_[k] & 0xffffffffu)];
-    }
-  }
+};
 
-  std::vector<std::int32_t> slots_, column_;
-  std::vector<double> sum_;
-  std::vector<std::uint64_t> order_;
+struct AddToHostRow {
+  HostRow* row;
+  KOKKOS_FUNCTION void operator()(std::int32_t column, double value) const {
+    row->add(column, value);
+  }
+};
+
+/// Adds to entries that are there: of each column its place is marked.
+struct AddToPlaces {
+  std::int64_t const* mark;
+  double* sum;
+  KOKKOS_FUNCTION void operator()(std::int32_t column, double value) const {
+    sum[mark[column]] += value;
+  }
 };
 
 }  // namespace strata::sparse::detail

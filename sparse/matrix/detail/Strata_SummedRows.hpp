@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 // Matrices whose rows are sums of terms, as products are: of each row first the columns that occur, then the sums.
@@ -29,6 +30,7 @@ struct SumRowsOnHost {
   struct Part {
     std::vector<std::int32_t> column;
     std::vector<double> value;
+    std::int64_t count = 0;
   };
   Terms terms;
   std::int64_t rows, cols, parts;
@@ -37,19 +39,62 @@ struct SumRowsOnHost {
 
   void operator()(std::int64_t number) const {
     Part& mine = (*part)[static_cast<std::size_t>(number)];
-    GrownRow row;
+    std::vector<std::int64_t> mark(static_cast<std::size_t>(cols), -1);
     std::int64_t const first = rows * number / parts, end = rows * (number + 1) / parts,
                        tried = first + (end - first) / 16;
     for (std::int64_t i = first; i < end; ++i) {
-      if (i == tried && i > first) {  // the rest will be as wide
-        auto const expected = mine.column.size() * 17;
-        mine.column.reserve(expected);
-        mine.value.reserve(expected);
+      // after the first rows: the rest will be as wide
+      std::int64_t const room = i == tried ? mine.count * 17 : mine.count;
+      make_room(mine, std::max(room, mine.count + std::min(terms.most(i), cols)));
+      HostRow row{mark.data(), mine.column.data(), mine.value.data(), mine.count, mine.count};
+      terms(i, OneLane{}, AddToHostRow{&row});
+      constexpr std::int64_t few = 48;
+      if (row.end - row.first <= few)
+        row.sort();
+      else
+        sort_many(row);
+      length[i] = row.end - row.first;
+      mine.count = row.end;
+    }
+  }
+
+ private:
+  static void make_room(Part& part, std::int64_t count) {
+    auto const size = static_cast<std::size_t>(count);
+    if (part.column.size() >= size) return;
+    part.column.resize(std::max(size, part.column.size() * 5 / 4));
+    part.value.resize(part.column.size());
+  }
+  static void sort_many(HostRow const& row) {
+    auto const count = static_cast<std::size_t>(row.end - row.first);
+    std::vector<std::pair<std::int32_t, double>> entries(count);
+    for (std::size_t k = 0; k < count; ++k)
+      entries[k] = {row.column[row.first + static_cast<std::int64_t>(k)],
+                    row.sum[row.first + static_cast<std::int64_t>(k)]};
+    std::sort(entries.begin(), entries.end(),
+              [](auto const& a, auto const& b) { return a.first < b.first; });
+    for (std::size_t k = 0; k < count; ++k) {
+      row.column[row.first + static_cast<std::int64_t>(k)] = entries[k].first;
+      row.sum[row.first + static_cast<std::int64_t>(k)] = entries[k].second;
+    }
+  }
+};
+
+/// The sums of rows whose columns are known.
+template <class Terms, class Space>
+struct RefillRowsOnHost {
+  Terms terms;
+  std::int64_t rows, cols, parts;
+  CsrRef<Space> C;
+
+  void operator()(std::int64_t number) const {
+    std::vector<std::int64_t> mark(static_cast<std::size_t>(cols), 0);
+    for (std::int64_t i = rows * number / parts; i < rows * (number + 1) / parts; ++i) {
+      for (std::int64_t k = C.begin(i); k < C.begin(i + 1); ++k) {
+        mark[static_cast<std::size_t>(C.column(k))] = k;
+        C.value(k) = 0;
       }
-      auto table = row.table(std::min(terms.most(i), cols));
-      terms(i, OneLane{}, AddToHostTable{&table});
-      length[i] = table.count;
-      row.append_sorted(table, mine.column, mine.value);
+      terms(i, OneLane{}, AddToPlaces{mark.data(), C.value.data()});
     }
   }
 };
@@ -70,9 +115,9 @@ LocalCsr<Exec> summed_on_host(Exec const& exec, std::int64_t rows, std::int64_t 
   C.value = {exec, "strata::sparse::LocalCsr::value", entries};
   std::int64_t at = 0;
   for (auto const& one : part) {
-    std::copy(one.column.begin(), one.column.end(), C.column.data() + at);
-    std::copy(one.value.begin(), one.value.end(), C.value.data() + at);
-    at += static_cast<std::int64_t>(one.column.size());
+    std::copy_n(one.column.begin(), one.count, C.column.data() + at);
+    std::copy_n(one.value.begin(), one.count, C.value.data() + at);
+    at += one.count;
   }
   return C;
 }
@@ -312,6 +357,20 @@ LocalCsr<Exec> summed_rows(Exec const& exec, std::int64_t rows, std::int64_t col
     C.value = {exec, "strata::sparse::LocalCsr::value", entries};
     sum_by_sizes<false>(exec, terms, rows, LengthsOfRows<Space>{C.begin}, lanes, C);
     return C;
+  }
+}
+
+/// New sums in the pattern that `summed_rows` has made of the same terms. Fences. Throws MemoryError.
+template <class Exec, class Terms>
+void refill_rows(Exec const& exec, Terms const& terms, int lanes, LocalCsr<Exec> const& C) {
+  using Space = typename Exec::memory_space;
+  if constexpr (runs_on_host<Exec>) {
+    std::int64_t const parts = std::max(1, exec.concurrency());
+    Kokkos::parallel_for("strata::sparse::refill_rows::host", RowPolicy<Exec>(exec, 0, parts),
+                         RefillRowsOnHost<Terms, Space>{terms, C.rows, C.cols, parts, C.ref()});
+    exec.fence("strata::sparse::refill_rows::host");
+  } else {
+    sum_by_sizes<false>(exec, terms, C.rows, LengthsOfRows<Space>{C.begin}, lanes, C);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <variant>
+#include <vector>
 
 namespace strata::sparse::detail {
 namespace {
@@ -83,7 +84,8 @@ void subtract(Exec const& exec, Vector<double, typename Exec::memory_space> cons
 }  // namespace
 
 template <class Exec>
-WorkMatrix<Exec>::WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A)
+WorkMatrix<Exec>::WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A,
+                             std::span<double const> modes, int width)
     : A_(A), work_(A), norm_A_(norm_inf(exec, A)), rows_(kind_of_rows(exec, A)) {
   auto const& comm = A.comm();
   if (rows_.empty > 0) {
@@ -100,10 +102,31 @@ WorkMatrix<Exec>::WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A)
   symmetric_ = sparse::is_symmetric(exec, work_);
   diagonal_ = kind_of_diagonal(exec, work_);
   if (rows_.zero_sums > 0) parts_ = FloatingParts<Exec>(exec, work_);
+  if (width > 0) find_null_vectors(exec, modes, width);
+  rows_.null_vectors = parts_.null_vectors();
   rows_.floating_parts = parts_.count();
   rows_.floating_rows = parts_.rows();
   norm_ = norm_of_rows_ = norm_inf(exec, work_);
   if (std::isfinite(norm_A_) && work_.precision() == Precision::fp64) scale(exec);
+}
+
+template <class Exec>
+void WorkMatrix<Exec>::find_null_vectors(Exec const& exec, std::span<double const> modes,
+                                         int width) {
+  std::vector<Wide> vectors;
+  std::vector<double> column(static_cast<std::size_t>(A_.rows()));
+  Wide const natural = allocate<Wide>(exec, "strata::sparse::WorkMatrix::mode", A_.rows());
+  for (int c = 0; c < width; ++c) {
+    for (std::size_t i = 0; i < column.size(); ++i)
+      column[i] = modes[i * static_cast<std::size_t>(width) + static_cast<std::size_t>(c)];
+    Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(
+        column.data(), column.size());
+    Kokkos::deep_copy(exec, natural, host);
+    exec.fence("strata::sparse::WorkMatrix::mode");  // `column` is the host's
+    vectors.push_back(work_.template allocate<double>(exec, "strata::sparse::WorkMatrix::mode"));
+    work_.gather(exec, natural, vectors.back());
+  }
+  parts_.add_null_vectors(exec, work_, vectors, norm_A_);
 }
 
 // By the diagonal where A may be positive definite; not where that leaves numbers beyond fp64.
@@ -140,7 +163,7 @@ auto WorkMatrix<Exec>::scale_of_unknowns(Exec const& exec) const -> Wide {
 
 template <class Exec>
 void WorkMatrix<Exec>::take_means(Exec const& exec, System& system) const {
-  if (!symmetric_ || parts_.count() == 0) return;
+  if (!symmetric_ || !parts_.any()) return;
   auto const& comm = A_.comm();
   auto const before = comm.agree(
       [&] { return work_.template allocate<double>(exec, "strata::sparse::WorkMatrix::given"); });
@@ -150,6 +173,9 @@ void WorkMatrix<Exec>::take_means(Exec const& exec, System& system) const {
   subtract(exec, system.b, before, A_.rows());
   double const taken = detail::norm(exec, comm, before, A_.rows());
   system.incompatible = norm_b > 0 ? taken / norm_b : 0;
+  constexpr double rounding = 1e-13;  // of a b that is nothing but what A maps to 0
+  if (detail::norm(exec, comm, system.b, A_.rows()) <= rounding * norm_b)
+    Kokkos::deep_copy(exec, system.b, 0.0);
 }
 
 template <class Exec>
@@ -189,7 +215,7 @@ auto WorkMatrix<Exec>::translated(Exec const& exec, Wide const& b, Wide const& x
 
 template <class Exec>
 void WorkMatrix<Exec>::remove_means(Exec const& exec, Wide const& x) const {
-  if (parts_.count() == 0) return;
+  if (!parts_.any()) return;
   if (rows_.empty == 0) return parts_.remove_means(exec, x);
   auto const own = A_.comm().agree(
       [&] { return work_.template allocate<double>(exec, "strata::sparse::WorkMatrix::x"); });

@@ -8,6 +8,8 @@
 #include <sparse/matrix/detail/Strata_FloatingParts.hpp>
 #include <sparse/matrix/detail/Strata_Scales.hpp>
 
+#include <span>
+
 namespace strata::sparse::detail {
 
 /// The matrix that a solver works with in place of A: left (A + a diagonal on its empty rows) right, left and right powers
@@ -23,7 +25,11 @@ class WorkMatrix {
 
   WorkMatrix() = default;
   /// Collective; fences. Throws MemoryError on all ranks.
-  WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A);
+  WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A) : WorkMatrix(exec, A, {}, 0) {}
+  /// `modes`: `width` vectors, of each row in the caller's order its number in each, of which some combinations may be mapped to 0;
+  /// of one rank.
+  WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A, std::span<double const> modes,
+             int width);
 
   DistributedMatrix<Exec> const& matrix() const { return work_; }
   /// Of A; infinity where an entry is not a number.
@@ -39,10 +45,10 @@ class WorkMatrix {
   /// What A's unknowns are divided by, in the caller's order; none: 1. Collective; fences. Throws MemoryError on all ranks.
   Wide scale_of_unknowns(Exec const& exec) const;
   /// Whether the vectors below are needed.
-  bool is_other() const { return scales_.any() || rows_.empty > 0 || parts_.count() > 0; }
+  bool is_other() const { return scales_.any() || rows_.empty > 0 || parts_.any(); }
 
   /// b and x for `matrix()` in the place of A's: 2^-exponent left b and 2^-exponent right^-1 x. Of a symmetric A b without
-  /// its mean over each floating part.
+  /// its mean over each floating part, and its part in what else A maps to 0.
   struct System {
     Wide b, x;
     int exponent = 0;
@@ -60,6 +66,7 @@ class WorkMatrix {
 
  private:
   void scale(Exec const& exec);
+  void find_null_vectors(Exec const& exec, std::span<double const> modes, int width);
   void take_means(Exec const& exec, System& system) const;
 
   DistributedMatrix<Exec> A_, work_;

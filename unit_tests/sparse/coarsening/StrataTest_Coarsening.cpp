@@ -40,7 +40,7 @@ struct Level {
   Level(ModelProblem problem, ModelSize const& size, double strength = 0.25) {
     A = make_matrix(exec, Communicator(), make_model(problem, size, 0, model_rows(problem, size)));
     whole = inner::finest_level(exec, A, {unknowns_per_point(problem), {}, {}});
-    F = inner::strong_graph(exec, whole.A.nodes, strength);
+    F = inner::strong_graph(exec, whole.A.nodes, whole.component, strength);
   }
   Graph graph() const {
     auto const begin = inner::to_host(exec, F.begin.view());
@@ -99,7 +99,8 @@ void expect_all_aggregated(ModelProblem problem) {
   SCOPED_TRACE(name_of(problem));
   Level<Exec> const level(problem, size_of(problem));
   auto const graph = level.graph();
-  auto const aggregates = inner::aggregates_of(level.exec, level.whole.A.nodes, level.F);
+  auto const aggregates =
+      inner::aggregates_of(level.exec, level.whole.A.nodes, level.F, level.whole.component);
   auto const of = inner::to_host(level.exec, aggregates.of.view());
   std::vector<std::int64_t> members(static_cast<std::size_t>(aggregates.count), 0);
   for (std::size_t i = 0; i < of.size(); ++i) {
@@ -107,13 +108,22 @@ void expect_all_aggregated(ModelProblem problem) {
     if (of[i] >= 0) ++members[static_cast<std::size_t>(of[i])];
   }
   EXPECT_EQ(std::ranges::count(members, 0), 0);
+  if (level.whole.component.size() > 0) {
+    auto const component = inner::to_host(level.exec, level.whole.component.view()),
+               theirs = inner::to_host(level.exec, aggregates.component.view());
+    for (std::size_t i = 0; i < of.size(); ++i)
+      if (of[i] >= 0) {
+        EXPECT_EQ(component[i], theirs[static_cast<std::size_t>(of[i])]);
+      }
+  }
 }
 
 // A hash of all aggregates, the same on every backend: rows and couplings that tie are decided alike.
 template <class Exec>
 std::uint64_t fingerprint(ModelProblem problem) {
   Level<Exec> const level(problem, size_of(problem));
-  auto const aggregates = inner::aggregates_of(level.exec, level.whole.A.nodes, level.F);
+  auto const aggregates =
+      inner::aggregates_of(level.exec, level.whole.A.nodes, level.F, level.whole.component);
   std::uint64_t sum = 0;
   for (auto const number : inner::to_host(level.exec, aggregates.of.view()))
     sum = sum * 0x9e3779b97f4a7c15ull + static_cast<std::uint64_t>(number + 2);
@@ -129,7 +139,7 @@ TYPED_TEST(CoarseningTest, RootsAreAMaximalSetThatNoTwoCouplingsConnect) {
     if (problem != ModelProblem::Convection) expect_independent<TypeParam>(problem);
 }
 
-TYPED_TEST(CoarseningTest, EveryNodeWithAStrongCouplingHasAnAggregate) {
+TYPED_TEST(CoarseningTest, EveryRowWithAStrongCouplingHasAnAggregateOfItsComponent) {
   for (auto const problem : all)
     if (problem != ModelProblem::Convection) expect_all_aggregated<TypeParam>(problem);
 }
