@@ -11,7 +11,8 @@ from typing import Any, Literal
 from . import _arrays, _core
 from ._core import CrossValidation, FitReport, FitStep, Likelihood, Matern, ProfileInterval, StandardErrors
 from ._errors import ShapeError
-from ._kriging import PARAMETERS, Factor, Metric, Parameter, Parameters, Storage, as_places, as_values, choose, require_matern
+from ._given import as_places, as_values, require_matern
+from ._kriging import PARAMETERS, Factor, Metric, Parameter, Parameters, Storage, choose
 from ._plot import kriging_map
 from ._trend import Mean, Prediction, Trend
 

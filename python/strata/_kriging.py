@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Union
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from . import _arrays, _core
 from ._core import CovarianceFactorReport, CrossValidation, FisherInformation, Likelihood, LikelihoodGradient, Matern, StandardErrors
-from ._errors import ShapeError
+from ._given import as_places, as_values, require_matern
 from ._trend import Mean, Prediction, Trend, chosen_mean
 
 Metric = Literal["euclidean", "great-circle"]
@@ -393,23 +394,3 @@ def choose(names: Parameters) -> set[str]:
     for name in sorted(chosen.difference(PARAMETERS)):
         raise ValueError(f"no parameter {name!r}; there are {', '.join(PARAMETERS)}")
     return chosen
-
-
-def require_matern(name: str, value: Any) -> None:
-    """Raises TypeError for what is no covariance."""
-    if not isinstance(value, Matern):
-        kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-        raise TypeError(f"{name} is a {kind}, must be a strata.geostat.Matern")
-
-
-def as_places(name: str, array: Any) -> _arrays.Array:
-    """n x 2 numbers, where they are. Raises ShapeError, TypeError."""
-    found = _arrays.as_float64(name, array)
-    if found.ndim != 2 or found.shape[1] != 2:
-        raise ShapeError(f"{name} are {_arrays.size_of(found)}, must be n x 2")
-    return found
-
-
-def as_values(array: Any) -> _arrays.Array:
-    """A contiguous vector. Raises ShapeError, TypeError."""
-    return _arrays.as_vector("values", array)

@@ -27,7 +27,8 @@ from ._core import (
     can_fit,
 )
 from ._fit import Fit, fit
-from ._kriging import Factor, Metric, Storage, as_places, as_values, require_matern
+from ._given import as_places, as_values, require_matern
+from ._kriging import Factor, Metric, Storage
 from ._trend import Mean, Prediction, Trend, chosen_mean
 
 __all__ = [

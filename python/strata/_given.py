@@ -1,0 +1,31 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""What callers of covariances give: places, values, a covariance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _arrays
+from ._core import Matern
+from ._errors import ShapeError
+
+
+def require_matern(name: str, value: Any) -> None:
+    """Raises TypeError for what is no covariance."""
+    if not isinstance(value, Matern):
+        kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        raise TypeError(f"{name} is a {kind}, must be a strata.geostat.Matern")
+
+
+def as_places(name: str, array: Any) -> _arrays.Array:
+    """n x 2 numbers, where they are. Raises ShapeError, TypeError."""
+    found = _arrays.as_float64(name, array)
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise ShapeError(f"{name} are {_arrays.size_of(found)}, must be n x 2")
+    return found
+
+
+def as_values(array: Any) -> _arrays.Array:
+    """A contiguous vector. Raises ShapeError, TypeError."""
+    return _arrays.as_vector("values", array)
