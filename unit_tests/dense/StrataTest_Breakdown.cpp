@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_Definiteness.hpp>
+#include <dense/refine/detail/Strata_Breakdown.hpp>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <utility>
 
 // Matrices at the limit of fp64: what their factor is like, what refuses them, and what is said of it.
 
@@ -206,6 +208,50 @@ TEST(NonFiniteEntry, IsNamedAsItStandsInTheTriangleThatWasGiven) {
   auto const fails = [] { throw NonFiniteEntry(2, 0); };
   EXPECT_TRUE(throws_with<ValueError>("A(2, 0)", [&] { in_terms_of_triangle(false, fails); }));
   EXPECT_TRUE(throws_with<ValueError>("A(0, 2)", [&] { in_terms_of_triangle(true, fails); }));
+}
+
+// By hand at n = 100: rounding is 8 n u = 8.9e-14 of a diagonal entry, magnified by what the least pivot is below 1.
+TEST(BreakdownJudgement, TellsRoundingFromAMatrixThatIsIndefinite) {
+  double const error = 800 * 0x1p-53;
+  auto const judged = [](double pivot, double least) {
+    Breakdown breakdown;
+    breakdown.order = 7;
+    breakdown.pivot = pivot;
+    breakdown.least_pivot = least;
+    dense::detail::judge(100, 50, breakdown);
+    return breakdown;
+  };
+  auto const plain = judged(-1e-14, 1);
+  EXPECT_TRUE(plain.numerical);
+  EXPECT_NEAR(plain.condition / (50 / error), 1, 1e-12);
+  EXPECT_NEAR(plain.ridge, 1e-13, 1e-25);
+  EXPECT_TRUE(judged(-1.99 * error, 1).numerical);
+  EXPECT_FALSE(judged(-2.01 * error, 1).numerical);
+  EXPECT_TRUE(judged(-9.9 * error, 0.11).numerical);
+  EXPECT_FALSE(judged(-11 * error, 0.11).numerical);
+  auto const magnified = judged(-1e-10, 1e-4);
+  EXPECT_TRUE(magnified.numerical);
+  EXPECT_NEAR(magnified.condition / (50 / 1e-10), 1, 1e-12);
+  EXPECT_NEAR(magnified.ridge, 1e-9, 1e-21);
+  auto const tiny = judged(-1e-14, 1e-15);  // no pivot is known to be below u
+  EXPECT_NEAR(tiny.condition / (50 / 1e-15), 1, 1e-12);
+  EXPECT_FALSE(judged(nan_value, 1).numerical);
+}
+
+// Rows that are alike to 1e-6 are apart by its root.
+TYPED_TEST(BreakdownOn, MeasuresHowFarRowsAreApart) {
+  TypeParam const exec;
+  HostMatrix const A("strata::test::A", 3, 3);
+  for (std::int64_t i = 0; i < 3; ++i) A(i, i) = 4;
+  A(2, 0) = A(0, 2) = -4 * (1 - 1e-6);
+  auto const device = on_device<TypeParam>(A);
+  for (auto const uplo : {Uplo::Lower, Uplo::Upper}) {
+    Breakdown breakdown;
+    dense::detail::find_twins(exec, uplo, {device.data(), 3, 3, 3, Precision::fp64, nullptr},
+                              breakdown);
+    EXPECT_EQ(std::pair(breakdown.other_row, breakdown.row), std::pair(0L, 2L));
+    EXPECT_NEAR(breakdown.apart, 1e-3, 1e-12);
+  }
 }
 
 }  // namespace

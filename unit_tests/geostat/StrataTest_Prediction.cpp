@@ -126,4 +126,28 @@ TYPED_TEST(PredictionTest, TellsWhatPartIsDone) {
   EXPECT_EQ(parts, (std::vector<double>{4096.0 / 5000, 1}));
 }
 
+// Covariances with a new place that are subnormal, whose own spacing is more than what a solve goes for: it says so.
+TYPED_TEST(PredictionTest, SaysWhereASolveDidNotConverge) {
+  TypeParam const exec;
+  Locations at, near, far;
+  for (int i = 0; i < 64; ++i) {
+    at.x.push_back(1e6 * i);
+    at.y.push_back(0);
+  }
+  near.x = {1e3}, near.y = {0};
+  for (int i = 0; i < 20; ++i) {  // 735 to 744 ranges behind the last
+    far.x.push_back(63e6 + (735 + 0.45 * i) * 1e6 / 742);
+    far.y.push_back(0);
+  }
+  CovarianceFactorOptions options({.accuracy = 1e-2});
+  options.tile_size = 16;
+  CovarianceFactor<TypeParam> factor(exec, {1, 1e6 / 742, 0.5, 0.1}, at, options);
+  ASSERT_TRUE(factor.info().ok() && factor.map().is_mixed());
+  auto const y = some_values(64);
+  EXPECT_TRUE(predict(exec, factor, y, near, Mean::None).converged);
+  auto const found = predict(exec, factor, y, far, Mean::None);
+  EXPECT_FALSE(found.converged);
+  EXPECT_GT(found.backward_error, 1e-14);
+}
+
 }  // namespace

@@ -176,4 +176,20 @@ TYPED_TEST(ConditionOn, TellsWhatASolutionIsWorth) {
   EXPECT_EQ(forward_error({}, {.value = 10, .converged = false}), 1);
 }
 
+// A residual is known to u at best, and digits are those of a decimal number.
+TEST(ForwardError, IsTheConditionTimesTheResidual) {
+  RefinementReport report;
+  report.relative_residual = 1e-10;
+  EXPECT_DOUBLE_EQ(forward_error(report, {.value = 1e4}), 1e-6);
+  EXPECT_EQ(forward_error(report, {.value = 1e4, .converged = false}), 1);
+  EXPECT_EQ(forward_error(report, {.value = 1e11}), 1);
+  report.relative_residual = 0;
+  EXPECT_EQ(forward_error(report, {.value = 1e4}), 1e4 * 0x1p-53);
+  EXPECT_DOUBLE_EQ(digits(1e-6), 6);
+  EXPECT_EQ(digits(1), 0);
+  EXPECT_EQ(digits(10), 0);
+  EXPECT_EQ(digits(1e-20), 16);
+  EXPECT_EQ(digits(0), 16);
+}
+
 }  // namespace

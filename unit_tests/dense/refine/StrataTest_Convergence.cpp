@@ -152,4 +152,19 @@ TYPED_TEST(ConvergenceOn, TheErrorsOfABlockAreThoseOfAAndBAndX) {
   }
 }
 
+// ||r|| / (||A|| ||x||), where r is made with rounding: of an error of 1e-10, of one below u, and without b.
+TEST(Convergence, BoundsTheRelativeResidualByRounding) {
+  double const u = 0x1p-53;
+  Convergence const convergence(100, 4, 4, 0);
+  Quality q;
+  q.x_max = 2;
+  q.refined_error = 1e-10;
+  EXPECT_NEAR(convergence.relative_residual(q, 8) / (2 * (1e-10 + u)), 1, 1e-14);
+  EXPECT_NEAR(convergence.relative_residual(q, 0) / (1e-10 + u), 1, 1e-14);
+  q.refined_error = u / 4;
+  EXPECT_NEAR(convergence.relative_residual(q, 24) / (4 * u), 1, 1e-14);
+  q.refined_error = 0.75 * u;
+  EXPECT_NEAR(convergence.relative_residual(q, 0) / (1.5 * u), 1, 1e-14);
+}
+
 }  // namespace

@@ -186,4 +186,27 @@ TYPED_TEST(LogDeterminantBounds, DivideTheRoundingByTheLeastEigenvalue) {
   EXPECT_NEAR(found.rounding_error / (2 * of_M), 1, 1e-6);
 }
 
+TEST(LogDeterminantEstimate, ItsErrorHasFourStandardErrors) {
+  LogDeterminantEstimate estimate;
+  estimate.standard_error = 1;
+  estimate.quadrature_error = 0.5;
+  estimate.rounding_error = 0.25;
+  EXPECT_EQ(estimate.error(), 4.75);
+}
+
+// A = 2^1000 I, whose factor is that of I: the logarithms of the scaling and the value are rounded, too.
+TYPED_TEST(LogDeterminantBounds, CountTheScalingAndTheValue) {
+  TypeParam const exec;
+  std::int64_t const n = 16;
+  HostMatrix const A("strata::test::A", n, n);
+  for (std::int64_t i = 0; i < n; ++i) A(i, i) = 0x1p1000;
+  auto const device = on_device<TypeParam>(A);
+  auto factor = cholesky(exec, device, {Precision::fp64});
+  auto const found = factor.log_determinant(exec);
+  double const value = 16000 * std::log(2.0);
+  EXPECT_NEAR(found.value / value, 1, 1e-15);
+  double const of_M = runs_on_host<TypeParam> ? 0x1p-53 * (11 * 4 + 16) : 0x1p-52 * 2 * (4 + 8) * 4;
+  EXPECT_NEAR(found.rounding_error / (of_M + 0x1p-52 * value + 0x1p-53 * value), 1, 1e-6);
+}
+
 }  // namespace

@@ -253,6 +253,34 @@ TEST(Hpgmxp, APhaseCountsItsSolves) {
   EXPECT_NEAR(phase.ms_per_iteration(), 750.0 / 900, 1e-15);
 }
 
+// By hand: flops of the cycles that were done by the seconds, and times an iteration with the penalty.
+TEST(Hpgmxp, RatesAndSpeedUpsAreThoseOfTheTimes) {
+  HpgmxpResult result;
+  result.levels = cube_levels(16);
+  HpgmxpPhase phase{Precision::fp32, Precision::fp32, Precision::fp32, {}};
+  phase.cycle_iterations = 30;
+  phase.iterations = 660;
+  phase.seconds = 2;
+  for (auto const count : {FlopCount::Ornl, FlopCount::Reference})
+    EXPECT_DOUBLE_EQ(result.flop_per_second(phase, count),
+                     cycle_flops(result.levels, 30, count).total() * 22 / 2);
+  EXPECT_FALSE(result.speedup());
+  result.mixed = result.fp64 = phase;
+  result.fp64->seconds = 6;
+  EXPECT_DOUBLE_EQ(result.speedup().value(), 3);
+  auto& validation = result.validation.emplace();
+  validation.fp64.iterations = 10;
+  validation.mixed.iterations = 20;
+  EXPECT_DOUBLE_EQ(result.speedup().value(), 1.5);
+  validation.mixed.status = validation.fp64.status = KrylovStatus::Converged;
+  EXPECT_TRUE(validation.passed());
+  validation.fp64.status = KrylovStatus::Breakdown;
+  EXPECT_FALSE(validation.passed());
+  validation.fp64.status = KrylovStatus::IterationLimit;
+  validation.mixed.status = KrylovStatus::IterationLimit;
+  EXPECT_FALSE(validation.passed());
+}
+
 /// However fast the solve that warms up was.
 template <class Exec>
 void expect_timed_for(double seconds) {

@@ -3,6 +3,8 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_SparseSystem.hpp"
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/krylov/detail/Strata_ConditionBound.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
 
 #include <gtest/gtest.h>
 
@@ -133,6 +135,25 @@ TYPED_TEST(DigitsTest, NothingIsSaidWhereNothingIsKnown) {
   EXPECT_EQ(again.iterations, 0);
   EXPECT_EQ(again.digits(), -1);
   EXPECT_TRUE(again.remarks_on_solution().empty());
+}
+
+/// z = r.
+template <class Exec>
+struct Same {
+  using Vec = Vector<double, typename Exec::memory_space>;
+  void apply(Exec const& exec, Vec const& r, Vec const& z) const { Kokkos::deep_copy(exec, z, r); }
+};
+
+// By hand: of ones the image is 1.5 at the ends and 0.5 between, ||A|| is 4.5; in any unit.
+TYPED_TEST(DigitsTest, TheBoundOfTheConditionIsANormTimesAQuotient) {
+  TypeParam const exec;
+  Communicator const comm = test_ranks();
+  for (double const unit : {1.0, 0x1p40}) {
+    auto const A = make_matrix(
+        exec, comm, times(tridiagonal(comm, 50, [](std::int64_t) { return 2.5; }), unit));
+    Preconditioner<TypeParam, double> const M = Same<TypeParam>{};
+    EXPECT_DOUBLE_EQ(sparse::detail::condition_bound(exec, A, norm_inf(exec, A), M), 3);
+  }
 }
 
 }  // namespace
