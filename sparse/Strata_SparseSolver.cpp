@@ -40,7 +40,6 @@ Precision next_higher(Precision precision) {
 template <class Exec>
 struct SparseSolver<Exec>::Impl {
   using Wide = Vector<double, MemorySpace>;
-  /// One run of a method.
   struct Run {
     Candidate candidate;
     Precision precision = Precision::fp64;
@@ -69,6 +68,8 @@ struct SparseSolver<Exec>::Impl {
   KrylovReport run(Exec const& exec, Run& how, std::int64_t used, Wide const& b, Wide const& x);
   KrylovOptions krylov_options(Candidate const& candidate, Precision precision, bool is_last,
                                std::int64_t used) const;
+  void take(SparseReport& report, Run const& how, std::string const& reason,
+            KrylovReport const& krylov);
   // The attempts with order[at], from precision to precision; whether the next may go on, which is put behind it.
   bool climb_with(Exec const& exec, std::vector<std::size_t>& order, std::size_t at,
                   std::string const& reason, Wide const& b, Wide const& x, SparseReport& report);
@@ -210,6 +211,31 @@ void SparseSolver<Exec>::Impl::describe(SparseReport& report) {
 }
 
 template <class Exec>
+void SparseSolver<Exec>::Impl::take(SparseReport& report, Run const& how, std::string const& reason,
+                                    KrylovReport const& krylov) {
+  report.solver = how.candidate.solver;
+  report.precision = how.precision;
+  describe(report);
+  bool const is_first = report.attempts.empty() || report.attempts.back().reason != reason;
+  Rung const rung = is_first                           ? Rung::AsAsked
+                    : how.precision == Precision::fp64 ? Rung::Fp64
+                                                       : Rung::HigherPrecision;
+  report.attempts.push_back({{rung, outcome_of(krylov.status)},
+                             how.candidate.solver,
+                             how.candidate.preconditioner,
+                             reason,
+                             how.set_up_seconds,
+                             how.precision,
+                             krylov});
+  report.status = krylov.status;
+  report.iterations += krylov.iterations;
+  report.condition_at_least = std::max(report.condition_at_least, krylov.condition);
+  if (!std::isnan(krylov.forward_error)) report.forward_error = krylov.forward_error;
+  if (report.preconditioner == PreconditionerKind::Direct)  // one step tells nothing of the others
+    report.forward_error = std::max(report.forward_error, 0x1p-53 * report.condition_at_least);
+}
+
+template <class Exec>
 bool SparseSolver<Exec>::Impl::climb_with(Exec const& exec, std::vector<std::size_t>& order,
                                           std::size_t at, std::string const& reason, Wide const& b,
                                           Wide const& x, SparseReport& report) {
@@ -236,27 +262,7 @@ bool SparseSolver<Exec>::Impl::climb_with(Exec const& exec, std::vector<std::siz
       report.obstacle = error.what();
       return !is_last;
     }
-    report.solver = how.candidate.solver;
-    report.precision = how.precision;
-    describe(report);
-    bool const is_first = report.attempts.empty() || report.attempts.back().reason != reason;
-    Rung const rung = is_first                           ? Rung::AsAsked
-                      : how.precision == Precision::fp64 ? Rung::Fp64
-                                                         : Rung::HigherPrecision;
-    report.attempts.push_back({{rung, outcome_of(krylov.status)},
-                               how.candidate.solver,
-                               how.candidate.preconditioner,
-                               reason,
-                               how.set_up_seconds,
-                               how.precision,
-                               krylov});
-    report.status = krylov.status;
-    report.iterations += krylov.iterations;
-    report.condition_at_least = std::max(report.condition_at_least, krylov.condition);
-    if (!std::isnan(krylov.forward_error)) report.forward_error = krylov.forward_error;
-    if (report.preconditioner ==
-        PreconditionerKind::Direct)  // one step tells nothing of the others
-      report.forward_error = std::max(report.forward_error, 0x1p-53 * report.condition_at_least);
+    take(report, how, reason, krylov);
     if (report.solved()) first = number;
     if (report.solved() || report.iterations >= options.max_iterations ||
         !std::isfinite(krylov.initial_residual)) {
@@ -275,7 +281,6 @@ bool SparseSolver<Exec>::Impl::climb_with(Exec const& exec, std::vector<std::siz
   }
 }
 
-// From x to the best that the candidates find, b and x of `work`.
 template <class Exec>
 void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const& x,
                                      SparseReport& report) {
