@@ -18,7 +18,8 @@ namespace strata::dense {
 
 /// How diagonal leaves are solved with.
 enum class LeafSolve {
-  Automatic,     ///< by the inverse on devices and where a host's matrix units take the low layers
+  /// Inverse on devices and where a host's matrix units take the low layers, else Substitution
+  Automatic,
   Substitution,  ///< TRSM
   Inverse,       ///< a product with the leaf's inverse, which is kept in the tree
 };
@@ -33,7 +34,7 @@ enum class Products {
 struct BlockTreeOptions {
   /// The other choices at their defaults.
   BlockTreeOptions(BlockScaling how = BlockScaling::TwoWay) : scaling(how) {}
-  BlockScaling scaling;         ///< of blocks that are quantised
+  BlockScaling scaling;         ///< scaling of blocks that are quantised
   std::int64_t panel_size = 0;  ///< see `BlockTree::panels`; 0: chosen for the device
   LeafSolve leaf_solve = LeafSolve::Automatic;  ///< how diagonal leaves are solved with
 };
@@ -84,7 +85,7 @@ constexpr Precision solve_precision(Precision precision) {
 template <class ExecutionSpace>
 class BlockTree<LayerList, ExecutionSpace> {
  public:
-  using memory_space = typename ExecutionSpace::memory_space;  ///< of the blocks
+  using memory_space = typename ExecutionSpace::memory_space;  ///< memory of the blocks
   /// A block that is written.
   using Matrix = MatrixRef<memory_space>;
   /// A block that is read.
@@ -94,20 +95,20 @@ class BlockTree<LayerList, ExecutionSpace> {
   struct Node {
     std::int64_t begin = 0, size = 0;  ///< rows and columns [begin, begin + size)
     std::int64_t first_size = 0;       ///< columns of the left half; 0 for a leaf
-    int depth = 0;                     ///< of the root 0
+    int depth = 0;                     ///< depth in the tree; the root has 0
     int left = -1, right = -1;         ///< indices into nodes()
     Matrix stored, working;  ///< the leaf, or the off-diagonal block (second half x first half)
-    /// Of `stored` in device memory; nullptr where stored is working. Blocks in fp8 have one for
-    /// each panel of their columns, in order.
+    /// The scale of `stored`, in device memory; nullptr where `stored` is `working`. Blocks in fp8
+    /// have one scale for each panel of their columns, in order.
     double* scale = nullptr;
-    int scales = 0;  ///< how many there are
+    int scales = 0;  ///< number of scales
     /// Bounds of what goes into and comes out of solving this block, as scales in `solve_precision`, or in fp16 for one
     /// that is split.
     double *operand_scale = nullptr, *solution_scale = nullptr;
-    /// Of a leaf: L^-T, and the same in the precision that the low layers are solved in; without
-    /// data where leaves are solved by substitution, or no layer is low.
+    /// L^-T of a leaf, and the same in the precision in which the low layers are solved. They have
+    /// no data where leaves are solved by substitution, or no layer is low.
     Matrix inverse, low_inverse;
-    /// Of a leaf with an inverse that is rounded or split: the largest magnitude in it, in device memory.
+    /// The largest magnitude in a leaf's inverse that is rounded or split, in device memory.
     double* inverse_largest = nullptr;
 
     /// Whether it is a diagonal leaf, without halves.
@@ -194,7 +195,7 @@ class BlockTree<LayerList, ExecutionSpace> {
 
   /// Bytes of the stored blocks, and of the working blocks while they are there.
   std::size_t stored_bytes() const { return stored_bytes_; }
-  /// Of the working blocks alone.
+  /// Bytes of the working blocks alone.
   std::size_t working_bytes() const { return working_bytes_; }
   /// The scales of all nodes' stored blocks, in the order of nodes(): in memory of the tree, which must outlive it.
   Kokkos::View<double const*, memory_space> scales() const { return scales_; }
@@ -203,7 +204,7 @@ class BlockTree<LayerList, ExecutionSpace> {
 
   /// What a tree of these sizes takes, before it is made, with the default options.
   struct Bytes {
-    std::size_t stored = 0, working = 0;  ///< of the two kinds of blocks
+    std::size_t stored = 0, working = 0;  ///< bytes of the two kinds of blocks
   };
   /// Throws   ValueError if n < 0 or leaf_size < 1.
   static Bytes bytes_needed(std::int64_t n, LayerList const& layers, std::int64_t leaf_size);

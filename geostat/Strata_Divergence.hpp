@@ -14,7 +14,7 @@ namespace strata::geostat {
 struct DivergenceOptions {
   std::int64_t exact_up_to = 2048;  ///< orders: from all unit vectors; above from random probes
   int probes = 64;                  ///< >= 2; the standard error falls with their square root
-  std::uint64_t seed = 1;           ///< of the probes; the same on every backend
+  std::uint64_t seed = 1;           ///< seed of the probes, which are the same on every backend
   /// Called after each 256 unit vectors, or the probes, with the part that is done, 0 to 1.
   std::function<void(double)> on_progress = {};
 };
@@ -25,7 +25,8 @@ struct Divergence {
   double log_det_half =
       0;            ///< paper B's: l_S(theta; 0) - l_M(theta; 0) = 1/2 (log det M - log det S)
   double full = 0;  ///< 1/2 (trace(M^-1 S) - n + log det M - log det S), not negative
-  /// Of `full`: over the probes, 0 for unit vectors; and of the terms that the series leaves out.
+  /// Errors of `full`: the standard error over the probes, 0 for unit vectors; and the bound of the
+  /// terms that the series leaves out.
   double standard_error = 0, truncation_error = 0;
 };
 

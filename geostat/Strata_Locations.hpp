@@ -27,7 +27,7 @@ inline constexpr double radians_per_degree = 0.017453292519943295769;
 /// A location, and what its distances to others have in common.
 struct Location {
   double x, y;
-  double cosine;  ///< of the latitude; on the sphere only
+  double cosine;  ///< cosine of the latitude; on the sphere only
 };
 
 KOKKOS_INLINE_FUNCTION double cosine_of_latitude(Metric metric, double y) {
@@ -80,9 +80,10 @@ void check_distinct(Locations const& locations);
 
 /// Places at which there is more than one observation.
 struct Copies {
-  std::int64_t places = 0;         ///< with more than one
-  std::int64_t observations = 0;   ///< beyond the first of each place
-  std::int64_t of_same_value = 0;  ///< of them those that have the value of another one there
+  std::int64_t places = 0;        ///< places with more than one observation
+  std::int64_t observations = 0;  ///< beyond the first of each place
+  /// those of `observations` that have the value of another one at the place
+  std::int64_t of_same_value = 0;
   /// The first two at one place, by their numbers from 0; of one value if there are such.
   std::int64_t first = -1, second = -1;
 };

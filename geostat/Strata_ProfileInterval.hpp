@@ -15,9 +15,10 @@ namespace strata::geostat {
 
 /// Which interval, and how sharp its ends.
 struct ProfileOptions {
-  double level = 0.95;      ///< of confidence; in (0, 1)
-  double tolerance = 1e-3;  ///< of an end, relative to its distance from the estimate in logarithms
-  double first_step = 0;    ///< about a standard error of the logarithm; 0: 0.25
+  double level = 0.95;  ///< level of confidence; in (0, 1)
+  /// tolerance of an end, relative to its distance from the estimate in logarithms
+  double tolerance = 1e-3;
+  double first_step = 0;  ///< about a standard error of the logarithm; 0: 0.25
 };
 
 /// What an end of a profile interval is.
@@ -37,21 +38,21 @@ using strata::name_of;
 
 /// An end of a profile interval.
 struct ProfileEnd {
-  double value = 0;           ///< of the parameter
+  double value = 0;           ///< value of the parameter
   EndOf what = EndOf::Level;  ///< what ends the interval there
 };
 
 /// Values of one parameter that the observations don't contradict.
 struct ProfileInterval {
   std::size_t parameter = 0;  ///< 0 to 3: sigma2, range, nu, nugget
-  double level = 0;           ///< of confidence
+  double level = 0;           ///< level of confidence
   ProfileEnd lower, upper;    ///< the two ends
   double log_likelihood = 0;  ///< the largest that was seen, in fp64
   MaternCovariance best;      ///< there
   bool converged = true;      ///< all fits on the way were
   /// Fits with the parameter held, and their evaluations of the likelihood.
   std::int64_t fits = 0, evaluations = 0;
-  double seconds = 0;  ///< of all
+  double seconds = 0;  ///< time of all fits
 
   /// By how much a fit on the way was above the estimate: where that is not small beside 1, the estimate was no maximum
   /// and the interval is about it, not about `best`.

@@ -32,7 +32,7 @@ struct MatrixMarketHeader {
   MatrixMarketField field = MatrixMarketField::Real;  ///< what the numbers are
   bool symmetric = false;                             ///< only one triangle is listed
   bool skew = false;  ///< only one triangle is listed, and the other one is its negative
-  std::int64_t rows = 0, cols = 0;  ///< of the whole matrix
+  std::int64_t rows = 0, cols = 0;  ///< rows and columns of the whole matrix
   std::int64_t entries =
       0;  ///< entries listed in the file: of one triangle only if symmetric or skew
 };
@@ -42,7 +42,7 @@ struct CoordinateMatrix {
   std::int64_t rows = 0, cols = 0;     ///< rows and columns of the whole matrix
   bool symmetric = false;              ///< only entries with row >= col are listed
   std::vector<std::int64_t> row, col;  ///< 0-based
-  std::vector<double> value;           ///< of each entry
+  std::vector<double> value;           ///< value of each entry
   std::int64_t added =
       0;  ///< entries of the file at positions listed before, added to the first ones
 };

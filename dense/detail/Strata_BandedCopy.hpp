@@ -32,7 +32,7 @@ class BandedCopy {
   static std::size_t bytes_needed(ConstMatrix const& A, Precision precision, Along along,
                                   std::int64_t band);
 
-  /// Of the unscaled A, in `bytes_needed` bytes at `memory`.
+  /// Copies the unscaled A to `bytes_needed` bytes at `memory`.
   BandedCopy(LeafBlas<ExecutionSpace>& blas, std::byte* memory, ConstMatrix const& A,
              Precision precision, Along along, std::int64_t band, BlockScaling scaling);
 

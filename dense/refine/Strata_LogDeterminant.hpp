@@ -13,8 +13,8 @@ namespace strata::dense {
 /// Choices of `log_determinant`.
 struct LogDeterminantOptions {
   int probes = 16;  ///< random vectors, >= 2; the standard error falls with their square root
-  int steps = 30;   ///< of Lanczos at most, >= 1
-  std::uint64_t seed = 1;  ///< of the probes; the same on every backend
+  int steps = 30;   ///< most steps of Lanczos, >= 1
+  std::uint64_t seed = 1;  ///< seed of the probes, which are the same on every backend
   /// Called after each step of Lanczos with the part of the work that is done, 0 to 1, as if each step took as many
   /// digits off the quadrature error; what it throws ends the call, over ranks on all.
   std::function<void(double)> on_progress = {};
@@ -22,13 +22,16 @@ struct LogDeterminantOptions {
 
 /// log det A = log det M + trace log(L^-1 A L^-T), the second term estimated.
 struct LogDeterminantEstimate {
-  double value = 0;             ///< of log det A; log det M if L^-1 A L^-T is not positive definite
-  double correction = 0;        ///< value - log det M
-  double standard_error = 0;    ///< of the correction, for its probes; 0 if n <= probes (exact)
+  /// estimate of log det A; log det M if L^-1 A L^-T is not positive definite
+  double value = 0;
+  double correction = 0;  ///< value - log det M
+  /// standard error of the correction over its probes; 0 if n <= probes (exact)
+  double standard_error = 0;
   double quadrature_error = 0;  ///< bound of what Lanczos left out; infinite: there is none
-  double rounding_error = 0;    ///< of fp64 arithmetic, which the caller of the operators knows
-  double lowest = 1;            ///< least eigenvalue of L^-1 A L^-T that was seen, 1 at most
-  int steps = 0;                ///< of Lanczos that were made
+  /// error of fp64 arithmetic, which the caller of the operators knows
+  double rounding_error = 0;
+  double lowest = 1;  ///< least eigenvalue of L^-1 A L^-T that was seen, 1 at most
+  int steps = 0;      ///< steps of Lanczos that were made
 
   /// The error to state: |value - log det A| is less, but for about one case in a thousand. Infinite where
   /// the steps don't suffice for a statement.

@@ -22,10 +22,10 @@ namespace strata::geostat::detail {
 /// The squares (I, J), I >= J, of a matrix whose columns come block by block. A square comes with block J, is kept by one
 /// rank, and has done its part when block I has come.
 struct SquarePlan {
-  std::int64_t blocks = 0;  ///< of columns, and of rows
+  std::int64_t blocks = 0;  ///< blocks of columns, and of rows
   int ranks = 1;
 
-  /// Of n columns in blocks of `width`.
+  /// The plan for n columns in blocks of `width`.
   static SquarePlan of(std::int64_t n, std::int64_t width, int ranks) {
     return {n > 0 ? (n + width - 1) / width : 0, ranks};
   }
@@ -87,7 +87,8 @@ class KeptSquares {
  public:
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename Exec::memory_space>;
 
-  /// Of so many matrices; blocks of `width` columns. Throws MemoryError. Not collective.
+  /// Keeps squares of so many matrices, with blocks of `width` columns. Throws MemoryError. Not
+  /// collective.
   KeptSquares(Exec const& exec, std::int64_t n, std::int64_t width, std::size_t matrices,
               Communicator const* comm)
       : exec_(exec),

@@ -33,7 +33,7 @@ struct TablePlace {
 class MaternTable {
  public:
   static constexpr double largest_order = 10;
-  static constexpr int terms = 10;  ///< of each polynomial
+  static constexpr int terms = 10;  ///< terms of each polynomial
   static constexpr double nearest = 0x1p-12,
                           farthest = 512;  ///< x it is for: nearest <= x < farthest
 
@@ -44,7 +44,7 @@ class MaternTable {
 
   /// Whether x is one that it is for.
   KOKKOS_FUNCTION static bool holds(double x) { return x >= nearest && x < farthest; }
-  /// Of nearest^2 <= q < farthest^2.
+  /// The place of q, nearest^2 <= q < farthest^2.
   KOKKOS_FUNCTION static TablePlace place(double q) {
     auto const bits = Kokkos::bit_cast<std::uint64_t>(q);
     std::uint64_t const inside = (bits << panel_bits & mantissa) | one;

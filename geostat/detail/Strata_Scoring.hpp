@@ -43,7 +43,7 @@ struct ScoringSearch {
   double first_radius = 1;
   /// A variable whose curvature is above this is measured in units in which it is not: a nugget in parts of itself.
   double usual_curvature = 1;
-  double tolerance = 1e-5;  ///< of each variable
+  double tolerance = 1e-5;  ///< tolerance of each variable
   std::int64_t max_evaluations = 0;
   std::function<Scored(std::span<double const>)> value;
   std::function<Quadratic()> model;  ///< about the point whose value was asked for last

@@ -28,8 +28,8 @@ class Worked {
       : held_(std::forward<Argument>(arguments)...),
         stream_(c::vendor::stream_of(held_.work().exec)) {}
 
-  /// Of the instance, as a number; 0 on a host. Whoever has an array on the device gives it to the array's package, and the
-  /// stream then waits for what that has enqueued.
+  /// The stream of the instance, as a number; 0 on a host. Whoever has an array on the device gives
+  /// it to the array's package. The stream then waits for what that package has enqueued.
   std::uintptr_t stream() const { return stream_; }
 
  protected:

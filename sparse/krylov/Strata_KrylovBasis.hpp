@@ -48,7 +48,7 @@ enum class Purpose;
 template <class Exec, class Scalar, class Stored = Scalar>
 class KrylovBasis {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
   /// Whether it is stored narrower than it is worked on.
   static constexpr bool is_narrow = !std::is_same_v<Scalar, Stored>;
 
@@ -56,7 +56,7 @@ class KrylovBasis {
   KrylovBasis(Exec const& exec, Communicator const& comm, std::int64_t rows, int vectors,
               Link<Exec> const& link = {}, BasisNorm norm = BasisNorm::Derived);
 
-  /// Of the basis on this rank.
+  /// Bytes of the basis on this rank.
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(Q_.extent(0) * sizeof(Stored) + w_.extent(0) * sizeof(Scalar));
   }

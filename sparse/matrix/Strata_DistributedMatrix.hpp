@@ -30,7 +30,7 @@ namespace strata::sparse {
 template <class Exec>
 class DistributedMatrix {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the matrix
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the matrix
   /// This rank's rows with values of a type.
   template <class Value>
   using Stored = SlicedEllMatrix<Value, MemorySpace>;
@@ -61,36 +61,36 @@ class DistributedMatrix {
 
   /// The ranks that have it.
   Communicator const& comm() const { return shared_->comm; }
-  /// Of this rank.
+  /// Rows of this rank.
   std::int64_t rows() const { return shared_->order.rows(); }
   /// Entries of other ranks that this rank's rows need.
   std::int64_t halo() const { return shared_->halo_rows; }
   /// Entries of a vector that `allocate` makes: those of the rows, of the halo, and one that nothing reads, by
   /// which its length tells it from a vector in natural order, on one rank, too.
   std::int64_t room() const { return rows() + halo() + 1; }
-  /// Of this rank, in the whole matrix.
+  /// The first row of this rank, in the whole matrix.
   std::int64_t first_row() const { return shared_->first_row; }
-  /// Of the whole matrix.
+  /// Rows of the whole matrix.
   std::int64_t global_rows() const { return shared_->global_rows; }
-  /// Of the whole matrix.
+  /// Entries of the whole matrix.
   std::int64_t global_entries() const { return shared_->global_entries; }
-  /// Of this rank; bytes() with those of the columns, which matrices of other precision share.
+  /// Entries of this rank.
   std::int64_t entries() const;
-  /// Of values and columns on this rank.
+  /// Bytes of values and columns on this rank. Matrices of other precision share the columns.
   std::int64_t bytes() const;
-  /// Of the columns alone.
+  /// Bytes of the columns alone.
   std::int64_t column_bytes() const;
-  /// In which rows are stored and swept.
+  /// The order in which rows are stored and swept.
   SweepOrder<MemorySpace> const& order() const { return shared_->order; }
   /// Fills the halo of a vector.
   Halo<Exec> const& exchange() const { return shared_->exchange; }
   /// How messages travel, the same on all ranks; one rank, which sends none, has Direct.
   Link<Exec> const& link() const { return shared_->link; }
-  /// That messages take.
+  /// The transport of messages.
   Transport transport() const { return link().transport; }
   /// Whether members that take vectors wait on the host for nothing.
   bool is_enqueued() const { return comm().size() == 1 || transport() == Transport::Enqueued; }
-  /// Of the values.
+  /// The precision of the values.
   Precision precision() const;
 
   /// Whether each value of all ranks is exact in `precision`. Collective; fences.

@@ -29,7 +29,7 @@ HaloPattern discover_halo(Communicator const& comm, std::vector<std::int64_t> co
 template <class Exec>
 class Halo {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   Halo();
   /// `new_row` numbers the rows of the vectors by those of the pattern. Fences `exec`.

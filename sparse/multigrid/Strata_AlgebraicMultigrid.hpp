@@ -29,7 +29,7 @@ struct TransferHierarchy;
 template <class Exec, class Scalar>
 class AlgebraicMultigrid {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// Matrices and transfers are rounded to `precision`: fp64, fp32, bf16 or fp16. Collective; fences.
   ///

@@ -14,16 +14,16 @@ namespace strata::sparse {
 /// A matrix on coarser and coarser grids, each grid's points a part of the one before.
 template <class Exec>
 struct GridHierarchy {
-  using MemorySpace = typename Exec::memory_space;  ///< of the matrices
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the matrices
   /// A grid's matrix.
   struct Level {
-    DistributedMatrix<Exec> A;  ///< of this grid
+    DistributedMatrix<Exec> A;  ///< matrix of this grid
     Injection<MemorySpace>
-        injection;  ///< of the next level's rows into this one's; none on the last
+        injection;  ///< injection of the next level's rows into this one's; none on the last
   };
   std::vector<Level> levels;  ///< the finest first
 
-  /// Of all matrices on this rank.
+  /// Bytes of all matrices on this rank.
   std::int64_t bytes() const;
   /// Each matrix in `precision`; what is not a value is shared. Collective; fences.
   GridHierarchy stored_in(Exec const& exec, Precision precision) const;

@@ -121,7 +121,8 @@ enum Finding : std::int64_t { Nothing = 0, Lost = 1, NotFinite = 2 };
 /// The rows of one column that a team takes: a share of them, but at least `least` and at most `most`.
 struct Chunk {
   static constexpr std::int64_t least = 512, most = 4096,
-                                teams = 64;  ///< of a column, where these don't bind
+                                /// teams of a column, where `least` and `most` don't bind
+      teams = 64;
 
   std::int64_t column, number, first, last;
 
@@ -303,7 +304,7 @@ class BlockVectors {
   Scalars fetch_products(std::int64_t count);
   template <class Result>
   std::vector<Result> collect(std::int64_t cols, Slot slot);
-  /// Of the host, where a device writes them to.
+  /// The data of a slot on the host, where a device writes them.
   template <class Result>
   Result* slot_data(Slot slot) const {
     return reinterpret_cast<Result*>(host_moments_.data() + slot * host_moments_.extent(0));

@@ -25,7 +25,7 @@ struct LeafBlocks {
 
   Kokkos::View<Block*, MemorySpace>
       blocks;          ///< (a, b), a >= b, at a + b leaves; empty: there is one
-  Block only;          ///< that one
+  Block only;          ///< the block, if there is one alone
   std::int64_t n = 0;  ///< order; 0: there are no blocks to be loaded
   std::int64_t leaf_size = 1, leaves = 0;
   double shift = 0;

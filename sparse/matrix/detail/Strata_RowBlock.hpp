@@ -50,7 +50,8 @@ struct RowBlock {
     row = begin > range.begin ? begin : range.begin;
     count = static_cast<int>(end - row);
   }
-  /// Of a block that is not empty; known to a device's compiler, so that sums stay in registers.
+  /// Rows of a block that is not empty. A device's compiler knows the number, so that sums stay in
+  /// registers.
   KOKKOS_FUNCTION int size() const {
     if constexpr (Rows == 1)
       return 1;

@@ -12,7 +12,8 @@ namespace strata::sparse::detail {
 template <class Exec>
 struct Scales {
   using Wide = Vector<double, typename Exec::memory_space>;
-  Wide left, right;  ///< in the matrix' order, `right` with its halo filled; no entries: all are 1
+  /// scales in the matrix' order, `right` with its halo filled; no entries: all are 1
+  Wide left, right;
 
   /// Whether one is not 1.
   bool any() const { return left.extent(0) > 0; }

@@ -65,7 +65,7 @@ bool finite(PlainMatrix const& X) {
 struct Refined {
   RefinementReport report;
   PlainMatrix X;
-  double backward_error;  ///< by the reference
+  double backward_error;  ///< backward error by the reference
 };
 
 template <class Exec, class Solve>
