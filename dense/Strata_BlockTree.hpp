@@ -49,11 +49,11 @@ std::int64_t half_of_leaves(std::int64_t n, std::int64_t leaf_size);
 /// off-diagonal block, right half). The left half is a multiple of the leaf size, so that all
 /// leaves but the last are full. A block has up to two copies: `stored`, in its layer's type with a
 /// power-of-two scale, and `working`, in the accumulator's type, where it is updated until it is
-/// final; where both types agree they are one.
+/// final. Where both types agree, the copies are one.
 ///
 /// Scales   an entry of L in row i is at most sqrt(a_ii) in magnitude. fp16, whose range is wide
 ///          enough to lose nothing by it, takes the scale of a block from that bound, when it is
-///          loaded: so blocks are stored without a pass that looks for their largest entry. fp8
+///          loaded. So blocks are stored without a pass that looks for their largest entry. fp8
 ///          takes it from the largest entry, for the columns of each panel apart.
 /// Memory   one allocation per storage type, and one per accumulator type from `load` to
 ///          `release_working`; where leaves are solved by their inverses, those too.
@@ -129,15 +129,17 @@ class BlockTree<LayerList, ExecutionSpace> {
   LayerList const& layers() const { return layers_; }
   /// How blocks are scaled when they are quantised.
   BlockScaling scaling() const { return scaling_; }
-  /// Whether all blocks off the diagonal are in fp16_split and leaves in fp32 with inverses: then each panel is split into
-  /// fp16 once, for all products that it is in, and panels are leaves, unless a size was asked for.
+  /// Whether all blocks off the diagonal are in fp16_split and leaves in fp32 with inverses. Then
+  /// each panel is split into fp16 once, for all products that use it. Panels are leaves then,
+  /// unless a size was asked for.
   bool splits_panels() const { return splits_panels_; }
   /// All nodes; the root is the first. Empty if n = 0.
   std::vector<Node> const& nodes() const { return nodes_; }
   /// The whole matrix; n > 0.
   Node const& root() const { return nodes_.front(); }
-  /// The diagonal blocks that are factored as a whole before the rest of the matrix is updated with
-  /// their columns: the largest ones of at most the panel size, in order. They cover the diagonal.
+  /// The diagonal blocks, in order, that are factored as a whole before the rest of the matrix is
+  /// updated with their columns. They are the largest blocks of at most the panel size. They cover
+  /// the diagonal.
   std::vector<int> const& panels() const { return panels_; }
   /// Columns of a node's stored block that have one scale.
   struct Strip {
@@ -163,10 +165,11 @@ class BlockTree<LayerList, ExecutionSpace> {
             Kokkos::View<double const*, memory_space> const& d = {}, double shift = 0,
             Diag diag = Diag::NonUnit);
 
-  /// The same by a kernel of the caller's, which writes each element of the lower triangle of D A D to its place in what this returns, the
-  /// diagonal times 1 + shift. Leaves hold zeros above the diagonal already, but for one that is the whole matrix and stays
-  /// in its type. Empty on hosts, where the leaf size is no multiple of `LeafBlocks::run`, and where there are more than 1024 leaves:
-  /// then `load` is left. After the kernel comes `bound_scales`.
+  /// The same by a kernel of the caller's. It writes each element of the lower triangle of D A D to
+  /// its place in what this returns, the diagonal times 1 + shift. Leaves hold zeros above the
+  /// diagonal already, but for one that is the whole matrix and stays in its type. Empty on hosts,
+  /// where the leaf size is no multiple of `LeafBlocks::run`, and where there are more than 1024
+  /// leaves: then `load` is left. After the kernel comes `bound_scales`.
   ///
   /// Sync     enqueued on `exec`, which is fenced where there are several leaves. Memory: as `load`, and 16 bytes for each pair of leaves.
   detail::LeafBlocks<memory_space> begin_load(ExecutionSpace const& exec, double shift = 0);

@@ -26,14 +26,16 @@ namespace strata::dense {
 ///          a device after panels. What it throws ends the call.
 /// Sync     on the instance of `blas`; *info stays on the device. On a device, trees of several
 ///          panels also use `blas.urgent()`, which the instance waits for. No status is read on the
-///          way; fences where scratch grows, so not in a second call for the sizes of the first. A host
-///          looks at *info after each leaf and ends where it is not 0. With `on_progress` a device's caller waits for the
-///          work, the device for nothing more. Cost n^3/3 flops.
-/// Memory   scratch of `blas` for copies of operands, which it keeps: at most the largest off-diagonal block (n^2/4 numbers, in
-///          a tree of several panels its columns of one panel) for each of two operands whose
-///          precision isn't their product's, and one more in fp16 for a block that is kept in fp8;
-///          for layers in tf32 and fp16_split what `LeafBlas::reserve_product` takes, before the start, or, where the tree
-///          splits its panels, 8 bytes for each number of a panel and 6 for each of a block's columns in it and of a leaf.
+///          way; fences where scratch grows, so not in a second call for the sizes of the first. A
+///          host looks at *info after each leaf and ends where it is not 0. With `on_progress` a
+///          device's caller waits for the work, the device for nothing more. Cost n^3/3 flops.
+/// Memory   scratch of `blas` for copies of operands, which it keeps. Each of two operands whose
+///          precision isn't their product's takes at most the largest off-diagonal block: n^2/4
+///          numbers, in a tree of several panels its columns of one panel. A block that is kept in
+///          fp8 takes one more copy in fp16. Layers in tf32 and fp16_split take what
+///          `LeafBlas::reserve_product` takes, before the start. Where the tree splits its panels,
+///          they take 8 bytes for each number of a panel, and 6 for each number of a block's
+///          columns in it and of a leaf.
 /// Throws   ValueError if the tree is not loaded; VendorError.
 /// Error    ||A - L L^T||_F <= c (u_layer ||off-diagonal L||^2 + n u_leaf ||L||_F^2) (tested).
 /// Source   Paper A, algorithm 1 within each panel of the tree; deviations: products accumulate in
@@ -45,8 +47,8 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
                 std::function<void(double)> const& on_progress = {});
 
 /// `tree_potrf` of one tree that is loaded and factored again and again, as in the search for a
-/// likelihood's maximum: from the second time on a device gets it as one graph, so that a chain of
-/// short kernels does not wait for a host that launches them.
+/// likelihood's maximum. From the second time on a device gets it as one graph. So a chain of short
+/// kernels does not wait for a host that launches them.
 ///
 /// Result, Throws, Error   as `tree_potrf`. Sync: as that, and fences where blocks or *info have moved since
 /// the last call, after which the next one is plain; a Kokkos tool that watches kernels sees plain calls.

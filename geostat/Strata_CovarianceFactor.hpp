@@ -64,13 +64,14 @@ struct CovarianceFactorOptions {
   std::function<void(double)> on_fill = {};
   std::function<void(ooc::Task const&)> on_task = {};  ///< as of `ooc::CholeskyOptions`, in tiles
   std::function<void(int, double)> on_silence = {};    ///< as of `ooc::CholeskyOptions`
-  /// The ranks that hold the matrix together, as in `TileMatrixOptions`: all make the same calls with the factor, and
-  /// with what is given it, with the same numbers, and have the same results; max_bytes is of each. Empty: one.
+  /// The ranks that hold the matrix together, as in `TileMatrixOptions`: All ranks make the same
+  /// calls with the factor, with the same arguments, and get the same results. max_bytes counts for
+  /// each rank. Empty: one.
   std::shared_ptr<Communicator const> comm;
   ooc::RankGrid grid{0, 0};  ///< grid of the ranks, as in `TileMatrixOptions`; 0 x 0: chosen
   Transport transport = Transport::Automatic;  ///< between them, as of `ooc::CholeskyOptions`
-  /// On hosts, tiles whose entries take longer to evaluate than to copy are kept for the residuals of solves, if there is
-  /// twice the memory for them; else they are evaluated anew.
+  /// On hosts, tiles whose entries take longer to evaluate than to copy are kept for the residuals
+  /// of solves, if there is twice the memory for them. Else they are evaluated anew.
   bool keep_matrix = true;
 };
 
@@ -91,9 +92,9 @@ struct CovarianceFactorReport {
 /// The Cholesky factor M = L L^T of a covariance matrix S, and all that a Gaussian likelihood asks
 /// of it.
 ///
-/// In tiles the matrix may be larger than the devices; whole it is as fast as one is. M is S but for the rounding
-/// of its tiles; solves are refined to fp64 accuracy with S, whose entries are evaluated anew for
-/// that, or copied where they were kept. Not to be used by two threads at once.
+/// In tiles the matrix may be larger than the devices; whole it is as fast as one is. M is S but
+/// for the rounding of its tiles. Solves are refined to fp64 accuracy with S. For that the entries
+/// of S are evaluated anew, or copied where they were kept. Not to be used by two threads at once.
 template <class ExecutionSpace>
 class CovarianceFactor {
  public:

@@ -34,9 +34,9 @@ struct Divergence {
 ///
 /// Paper B takes the densities' difference at y = 0, which sees the determinants alone; the full
 /// divergence is the expectation over S's distribution. In E = L^-1 S L^-T - I it is
-///   1/2 trace(E - log(I + E)) = 1/2 trace(E^2/2 - E^3/3 + E^4/4 - ...),
-/// whose terms come from w = E z and E w, for unit vectors or Rademacher vectors z, without the
-/// cancellation of traces and log-determinants that differ by little.
+///   1/2 trace(E - log(I + E)) = 1/2 trace(E^2/2 - E^3/3 + E^4/4 - ...).
+/// Its terms come from w = E z and E w, for unit vectors or Rademacher vectors z. So no traces and
+/// log-determinants cancel that differ by little.
 ///
 /// Shape    log_det_exact = log det S of an fp64 factor.
 /// Sync     fences `exec`.

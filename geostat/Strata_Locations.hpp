@@ -90,8 +90,8 @@ struct Copies {
 
 /// Which observations repeat a place.
 ///
-/// Where a place has the same value twice, each such pair adds -1/2 log nugget to a log-likelihood, which has no maximum then:
-/// a fit ends at the lower bound of the nugget, whatever that is.
+/// Where a place has the same value twice, each such pair adds -1/2 log nugget to a log-likelihood,
+/// which then has no maximum. A fit ends at the lower bound of the nugget, whatever that is.
 ///
 /// Throws   ShapeError if the values are not as many as the locations.
 Copies find_copies(Locations const& locations, std::span<double const> values);
@@ -142,9 +142,9 @@ using strata::name_of;
 /// The permutation of `locations`, as of `morton_order`.
 std::vector<std::int64_t> order_of(Ordering ordering, Locations const& locations);
 
-/// n seeded locations in the unit square, in Morton order: one in each of n cells of a
-/// ceil(sqrt(n))^2 grid (the empty cells are random), uniform in the middle 80 % of the cell in x
-/// and in y, so that no two coincide.
+/// n seeded locations in the unit square, in Morton order. Each of n cells of a ceil(sqrt(n))^2
+/// grid has one (the empty cells are random). It is uniform in the middle 80 % of the cell in x and
+/// in y, so that no two coincide.
 ///
 /// Throws   ShapeError if n < 0.
 /// Source   the jittered grid of Abdulah et al., ExaGeoStat, TPDS 29, 2018.

@@ -67,18 +67,19 @@ MatrixMarketHeader read_matrix_market_header(std::string const& path,
 
 /// Read a Matrix Market file, plain or gzip, strictly.
 ///
-/// Result   object `matrix`; `array` or `coordinate`; `real`, `integer` or, for coordinates, `pattern` (each
-///          value is 1); `general`, `symmetric` or, for coordinates, `skew-symmetric` (both triangles are
-///          returned). Comments, blank lines, CR LF, a missing last line end, and the upper triangle of a
-///          symmetric or skew list are accepted. Entries at one position are added, see
-///          `added`; `options.on_remark` hears of it.
+/// Result   object `matrix`; `array` or `coordinate`; `real`, `integer` or, for coordinates,
+///          `pattern` (each value is 1); `general`, `symmetric` or, for coordinates,
+///          `skew-symmetric` (both triangles are returned). Comments, blank lines, CR LF, a missing
+///          last line end, and the upper triangle of a symmetric or skew list are accepted. Entries
+///          at one position are added, see `added`; `options.on_remark` hears of it.
 /// Memory   grows with the entries that arrived, never by the header: at most 12 bytes per
-/// (inflated) byte. Throws   IoError "path:line: ..." for `complex` and `hermitian`; a header that
-///          promises more than the file can hold; a number that is no number, not finite or outside
-///          the range of fp64 (1e400, 1e-400) or no exact fp64 (integers); an index outside the
-///          matrix; entries on both sides of the diagonal of a symmetric matrix, or on that of a skew one; too
-///          few entries or anything after the last; a line of more than 64 KiB; a damaged,
-///          truncated or overinflating gzip stream. MemoryError if the entries would need more than
+///          (inflated) byte.
+/// Throws   IoError "path:line: ..." for `complex` and `hermitian`; a header that promises more
+///          than the file can hold; a number that is no number, not finite or outside the range of
+///          fp64 (1e400, 1e-400) or no exact fp64 (integers); an index outside the matrix; entries
+///          on both sides of the diagonal of a symmetric matrix, or on that of a skew one; too few
+///          entries or anything after the last; a line of more than 64 KiB; a damaged, truncated or
+///          overinflating gzip stream. MemoryError if the entries would need more than
 ///          `options.max_bytes`.
 /// Source   R. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935,
 ///          1996; deviation: comments are also accepted between entries.

@@ -26,8 +26,9 @@ struct ConditionEstimate {
   double seconds = 0;  ///< time of the estimate
 };
 
-/// About how far off a solution may be, max_i |x_i - y_i| / d_i over max_i |y_i| / d_i with the exact solution y: the
-/// condition times the relative residual; at most 1, and 1 where the condition is not known.
+/// About how far off a solution may be, max_i |x_i - y_i| / d_i over max_i |y_i| / d_i with the
+/// exact solution y. It is the condition times the relative residual, at most 1, and 1 where the
+/// condition is not known.
 inline double forward_error(RefinementReport const& solve, ConditionEstimate const& condition) {
   double const error = std::max(solve.relative_residual, 0x1p-53) * condition.value;
   return error < 1 && condition.converged ? error : 1;  // NaN as well

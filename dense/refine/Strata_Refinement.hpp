@@ -91,8 +91,9 @@ struct RefinementOperators {
   /// R = M^-1 R in place. The largest magnitude of each column is below 1 and at least 1/2, or 0.
   std::function<void(Block const& R)> precondition;
   double norm_inf = 0;  ///< ||A||_inf = ||A||_1
-  /// Where A = D G D is a matrix G that was scaled, and B and X are D B_G and D^-1 X_G: the diagonal of D, powers of two,
-  /// and ||G||_inf. Errors and convergence are then judged for G X_G = B_G as well. Empty: A is as given.
+  /// The diagonal of D, powers of two, and ||G||_inf, where A = D G D is a matrix G that was
+  /// scaled. B and X are then D B_G and D^-1 X_G. Errors and convergence are then judged for G X_G
+  /// = B_G as well. Empty: A is as given.
   Kokkos::View<double const*, typename ExecutionSpace::memory_space> scaling;
   /// ||G||_inf, where there is a scaling.
   double given_norm_inf = 0;

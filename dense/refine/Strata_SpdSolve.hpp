@@ -23,8 +23,9 @@ class RefinementMemory;
 /// What a solve did. Errors are those of X for A X = B as given.
 struct SolveReport {
   RefinementReport refinement;  ///< report of the refinement of the returned X
-  /// As the refinement says; but false where A turned out to be indefinite, or seemed to be (refinement.indefinite) and
-  /// there was no memory for the rung that tells, which is then the obstacle. Its errors are true whatever A is.
+  /// As the refinement says, but false where A turned out to be indefinite. It is also false where
+  /// A seemed to be indefinite (refinement.indefinite) and there was no memory for the rung that
+  /// tells, which is then the obstacle. Its errors are true whatever A is.
   bool converged = false;
   double backward_error = 0;       ///< max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf)
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
@@ -48,8 +49,8 @@ constexpr Outcome outcome_of(Climb how) {
 /// How long a refinement may go on below a rung.
 struct Patience {
   int iterations = 0;  ///< iterations that cost about as much as a factorisation on the next rung
-  /// The costs were measured: then the refinement takes classical steps and CG alone where the method is automatic, and CG
-  /// ends as soon as its rate says that these iterations will not do.
+  /// The costs were measured. Then the refinement takes classical steps and CG alone where the
+  /// method is automatic. CG ends as soon as its rate says that these iterations will not do.
   bool is_measured = false;
 };
 

@@ -22,10 +22,11 @@ struct TablePlace {
 
 /// e^x M(x) for the Matern correlation M of one order, and its derivatives, by polynomials in q = x^2 on hosts.
 ///
-/// But for q = 0 these are analytic in q and vary as powers do, so that eighths of octaves are panels for a polynomial
-/// of degree 9 each: the function is analytic in an ellipse of rho = 34 about a panel, and 34^-10 is 5e-16. The panel
-/// and the place in it are bits of q: neither logarithm nor power nor Bessel function is left for an entry, but e^-x.
-/// Larger orders, of which e^x M(x) grows like x^nu, would take finer panels.
+/// But for q = 0 these are analytic in q and vary as powers do, so that eighths of octaves are
+/// panels for a polynomial of degree 9 each. The function is analytic in an ellipse of rho = 34
+/// about a panel, and 34^-10 is 5e-16. The panel and the place in it are bits of q: neither
+/// logarithm nor power nor Bessel function is left for an entry, but e^-x. Larger orders, of which
+/// e^x M(x) grows like x^nu, would take finer panels.
 ///
 /// Memory   27 kB, with derivatives 108 kB.
 /// Error    of BesselK and MaternGradient: 1e-13 relative of M, and of the derivatives as stated there (tested).

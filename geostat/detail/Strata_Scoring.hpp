@@ -24,8 +24,9 @@ struct BoxStep {
   double length = 0;
 };
 
-/// The p with the largest g'p - p'Hp/2 among those of |p| <= radius that keep x + p in the box: of the active sets that
-/// one comes to by fixing the variable that is furthest outside and freeing the one that pulls inwards.
+/// The p with the largest g'p - p'Hp/2 among all with |p| <= radius that keep x + p in the box. It
+/// is taken over the active sets that are met by fixing the variable that is furthest outside, and
+/// freeing the one that pulls inwards.
 BoxStep best_step(Quadratic const& model, std::span<double const> x, std::span<double const> lower,
                   std::span<double const> upper, double radius);
 

@@ -18,8 +18,8 @@ template <class Exec>
 struct ResidualNorms;
 }  // namespace detail
 
-/// Restarted flexible GMRES: matrix, basis and x are fp64, the preconditioner is in Scalar and may be another
-/// one, or round differently, each time; what it gave is kept in Scalar.
+/// Restarted flexible GMRES. Matrix, basis and x are fp64. The preconditioner is in Scalar and may
+/// be another one, or round differently, each time. What it gave is kept in Scalar.
 ///
 /// Against GMRES-IR: a preconditioner in 16 bits costs no digits of the matrix, so that a cycle's
 /// residual estimate holds; the memory of a cycle is restart (8 + sizeof(Scalar)) bytes a row.

@@ -21,12 +21,13 @@ namespace strata::sparse {
 
 /// A square matrix whose rows are spread over the ranks, as they are given or in the order of a Gauss-Seidel sweep.
 ///
-/// Each rank holds consecutive rows, any number of them, and orders them by itself, see RowOrder. Vectors in the matrix' order
-/// are made by `allocate`; `gather` and `scatter` change between that and the caller's, the natural order, in
-/// which a vector has rows() entries. A copy refers to the same matrix; matrices that differ in precision alone share
-/// everything but their values. Members that take vectors are collective, enqueued on `exec`, and
-/// wait on the host for messages if there are other ranks and the transport is not Enqueued; they throw
-/// ShapeError, on the rank where it is so, for vectors that are too short.
+/// Each rank holds consecutive rows, any number of them, and orders them by itself, see RowOrder.
+/// Vectors in the matrix' order are made by `allocate`; `gather` and `scatter` change between that
+/// and the caller's, the natural order, in which a vector has rows() entries. A copy refers to the
+/// same matrix; matrices that differ in precision alone share everything but their values. Members
+/// that take vectors are collective, enqueued on `exec`, and wait on the host for messages if there
+/// are other ranks and the transport is not Enqueued. They throw ShapeError, on the rank where it
+/// is so, for vectors that are too short.
 template <class Exec>
 class DistributedMatrix {
  public:
@@ -65,8 +66,8 @@ class DistributedMatrix {
   std::int64_t rows() const { return shared_->order.rows(); }
   /// Entries of other ranks that this rank's rows need.
   std::int64_t halo() const { return shared_->halo_rows; }
-  /// Entries of a vector that `allocate` makes: those of the rows, of the halo, and one that nothing reads, by
-  /// which its length tells it from a vector in natural order, on one rank, too.
+  /// Entries of a vector that `allocate` makes: the rows, the halo, and one that nothing reads. By
+  /// this one its length differs from a vector in natural order, on one rank, too.
   std::int64_t room() const { return rows() + halo() + 1; }
   /// The first row of this rank, in the whole matrix.
   std::int64_t first_row() const { return shared_->first_row; }
@@ -125,10 +126,10 @@ class DistributedMatrix {
   /// A vector of zeros in the matrix' order, with room() entries.
   template <class Scalar>
   Vector<Scalar, MemorySpace> allocate(Exec const& exec, std::string const& label) const;
-  /// Throws   ShapeError unless a vector called `name`, of that many entries, is in the matrix' order, or is in
-  ///          natural order, by its length: as a solver does for the vectors that it is given.
+  /// Throws   ShapeError unless a vector called `name`, of that many entries, is in the matrix'
+  ///          order by its length. Solvers check their vectors so.
   void require_in_order(char const* name, std::size_t entries) const;
-  /// The same of natural order.
+  /// The same for natural order.
   void require_natural(char const* name, std::size_t entries) const;
 
   /// To the matrix' order, and back. Throws ShapeError unless `natural` has rows() entries and x that many or more.

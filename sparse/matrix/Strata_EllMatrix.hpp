@@ -36,8 +36,8 @@ enum class EllStorage {
 /// A sparse matrix whose rows are padded to equal width, entry k of neighbouring rows side by side.
 ///
 /// A copy is a reference to the same matrix. A padded entry has value 0 and the row's own number as
-/// its column (the last column for rows below a wide matrix' end), so that products need no branch
-/// and Gauss-Seidel, which reads the diagonal on the way, adds 0 to it. Offsets are 64-bit.
+/// its column (the last column for rows below a wide matrix' end), so that products need no branch.
+/// Gauss-Seidel, which reads the diagonal on the way, adds 0 to it. Offsets are 64-bit.
 ///
 /// Source   N. Bell & M. Garland, Implementing sparse matrix-vector multiplication on
 ///          throughput-oriented processors, SC'09, doi:10.1145/1654059.1654078 (ELL); M. Kreutzer et

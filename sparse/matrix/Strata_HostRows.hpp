@@ -37,8 +37,9 @@ struct HostRows {
 /// All rows of a matrix that a file listed, both triangles of a symmetric one; in each row the file's order.
 HostRows host_rows(CoordinateMatrix const& A);
 
-/// The largest of 6, 3 and 2 by which the n rows and columns fall into whole blocks, all but a tenth of the entries in full
-/// ones: the unknowns of a node, as of elasticity; 1 where none does. `rows` are this rank's. Collective.
+/// The unknowns of a node, as in elasticity: the largest of 6, 3 and 2 by which the n rows and
+/// columns fall into whole blocks. All but a tenth of the entries must be in full blocks. 1 where
+/// no number does. `rows` are this rank's. Collective.
 int likely_block_size(Communicator const& comm, std::int64_t n, HostRows const& rows);
 
 /// The first row of each rank, and the end, where `rows` rows are spread in consecutive blocks that differ by

@@ -54,9 +54,10 @@ struct MatrixOptions {
   ColouringMethod colouring = ColouringMethod::JonesPlassmannLuby;
   std::uint64_t seed = 0;         ///< seed of random orders
   std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
-  /// How many colours' rows may be swept while the halo is under way; none: all on hosts, where a launch costs
-  /// nothing, on devices as many of large matrices as take longer than the halo does: two, or one where a
-  /// device enqueues the messages. 0 keeps a hierarchy's restrictions from starting before the halo is there, too.
+  /// How many colours' rows may be swept while the halo is under way; none: chosen. Hosts take all,
+  /// as a launch costs nothing there. Devices take as many colours of a large matrix as take longer
+  /// than the halo: two, or one where a device enqueues the messages. 0 keeps a hierarchy's
+  /// restrictions from starting before the halo is there, too.
   std::optional<int> free_colours;
   Columns columns = Columns::Shared;           ///< the most compact form of columns that is tried
   Transport transport = Transport::Automatic;  ///< how the halo travels

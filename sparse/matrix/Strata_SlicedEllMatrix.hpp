@@ -26,11 +26,12 @@ struct EllSlice {
 /// as the slice allows: any matrix, without loss.
 ///
 /// A copy is a reference to the same matrix. Where the rows of a slice have the same neighbours,
-/// relative to themselves, a slice stores each distance once, and a row that lacks one has the value
-/// 0 there; where columns lie close together they take 16 bits. Padded entries have the value 0 and
-/// some column of the matrix: x must be finite there for them to add nothing. In each row the entries up to
-/// the diagonal come first, so that a sweep from zero reads few others. Rows whose entries are none of the halo's, the
-/// columns from rows() on, have no padding there either: for them x may hold anything in its halo.
+/// relative to themselves, a slice stores each distance once, and a row that lacks one has the
+/// value 0 there. Where columns lie close together, they take 16 bits. Padded entries have the
+/// value 0 and some column of the matrix: x must be finite there for them to add nothing. In each
+/// row the entries up to the diagonal come first, so that a sweep from zero reads few others. Rows
+/// whose entries are none of the halo's, the columns from rows() on, have no padding there either:
+/// for them x may hold anything in its halo.
 ///
 /// Source   sliced ELL, M. Kreutzer et al., SISC 36(5), 2014, doi:10.1137/130930352; columns as
 ///          differences within a slice: X. Feng et al., ICPADS'11, doi:10.1109/ICPADS.2011.91;

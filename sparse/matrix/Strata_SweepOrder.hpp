@@ -15,9 +15,9 @@ namespace strata::sparse {
 /// A symmetric permutation in which blocks of rows that may be swept at once follow each other.
 ///
 /// Rows whose new value depends on other ranks' values, directly or through rows swept before them,
-/// come after all the others: the free blocks of the colours are swept, and multiplied, while
-/// the halo exchange is under way, and the result is that of sweeping colour by colour. Only the first few
-/// colours may have free blocks, since each is a launch more.
+/// come after all the others. The free blocks of the colours are swept, and multiplied, while the
+/// halo exchange is under way. The result is the same as of sweeping colour by colour. Only the
+/// first few colours may have free blocks, since each is a launch more.
 template <class MemorySpace>
 struct SweepOrder {
   Vector<std::int32_t, MemorySpace> old_row;  ///< old row of each new row

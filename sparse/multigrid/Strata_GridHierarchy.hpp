@@ -32,9 +32,9 @@ struct GridHierarchy {
 /// The benchmark's hierarchy: the same stencil on every second point of each rank's box.
 ///
 /// Collective; fences `exec`.
-/// Throws   ShapeError on all ranks if levels < 1, a box is smaller than 2 points on the coarsest level
-///          or not divisible by 2^(levels - 1), or the grid has not as many boxes as there are ranks;
-///          also what DistributedMatrix throws.
+/// Throws   ShapeError on all ranks if levels < 1; if a box is smaller than 2 points on the
+///          coarsest level or not divisible by 2^(levels - 1); if the grid has not as many boxes as
+///          there are ranks; also what DistributedMatrix throws.
 template <class Exec>
 GridHierarchy<Exec> make_grid_hierarchy(Exec const& exec, Communicator const& comm,
                                         StencilProblem const& problem, int levels,

@@ -153,9 +153,10 @@ struct PartialSums {
 
 /// Kernels on blocks of columns, each column with its own coefficient, on one instance.
 ///
-/// A team takes one chunk. Partial sums of the chunks are added in one order, by the host and by the kernels that need them,
-/// so that both have the same number, and results don't depend on scheduling. A coefficient of 0 means that the column is
-/// left out, whatever NaN it holds. Kernels that return something fence; the others are only enqueued.
+/// A team takes one chunk. The host and the kernels that need them add partial sums of the chunks
+/// in one order. So both have the same number, and results don't depend on scheduling. A
+/// coefficient of 0 means that the column is left out, whatever NaN it holds. Kernels that return
+/// something fence; the others are only enqueued.
 ///
 /// Memory   one allocation; on devices another one that is pinned.
 template <class Exec>

@@ -71,10 +71,11 @@ struct Column {
 
 /// The one place that decides what has converged.
 ///
-/// The goal is a backward error within the tolerance, of the system that is refined and of the one that was given; with
-/// the default tolerance SLATE's threshold, too. The least is the goal where a tolerance was asked for; by default it is
-/// the tolerance for the system that is refined, and HPL's and SLATE's thresholds for the one that was given, whose rows
-/// may differ so much that fp64 reaches no more.
+/// The goal is a backward error within the tolerance, of the system that is refined and of the one
+/// that was given; with the default tolerance SLATE's threshold, too. The least is the goal where a
+/// tolerance was asked for. By default it is the tolerance for the system that is refined, and
+/// HPL's and SLATE's thresholds for the given system. The rows of the given system may differ so
+/// much that fp64 reaches no more.
 class Convergence {
  public:
   Convergence(std::int64_t n, double norm, double given_norm, double asked)

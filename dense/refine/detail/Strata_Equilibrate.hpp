@@ -37,8 +37,9 @@ struct Analysis {
 
 /// Check that A is finite, choose the scaling and measure both norms.
 ///
-/// A matrix that is not to be equilibrated is scaled as a whole if its norm is not in [2^-600, 2^600]: roundings of
-/// subnormal numbers are no small part of them, and products of its entries leave the range of fp64.
+/// A matrix that is not to be equilibrated is scaled as a whole if its norm is not in [2^-600,
+/// 2^600]. Else roundings of subnormal numbers would be no small part of them, or products of
+/// entries would leave the range of fp64.
 ///
 /// Shape    A: n x n fp64, of which the triangle `uplo` is read. On a device the same pass loads what is `into`, where A is
 ///          equilibrated: the lower triangle of D A D, its diagonal times 1 + shift.

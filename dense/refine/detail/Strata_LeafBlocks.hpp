@@ -11,8 +11,8 @@
 
 namespace strata::dense::detail {
 
-/// Where a tree's working blocks lie, for a kernel that loads them in an order of its own: the blocks of leaf_size rows and
-/// columns of the lower triangle, each of which belongs to one node.
+/// Where a tree's working blocks lie, for a kernel that loads them in its own order. They are the
+/// blocks of leaf_size rows and columns of the lower triangle; each belongs to one node.
 template <class MemorySpace>
 struct LeafBlocks {
   /// Element (0, 0) of one.
