@@ -27,7 +27,7 @@ struct ProcessGrid {
 /// A block of a matrix, and a rank that has it or wants it as a whole.
 struct WholeBlock {
   std::int64_t row = 0, col = 0;    ///< row and column of its first entry
-  std::int64_t rows = 0, cols = 0;  ///< its shape
+  std::int64_t rows = 0, cols = 0;  ///< rows and columns of the block
   bool is_lower = false;            ///< only entries (i, j) of the matrix with i >= j
   int rank = 0;                     ///< the rank that has it, or wants it
 };

@@ -31,7 +31,7 @@ class Carrier {
   virtual bool has_ended(std::size_t transfer) = 0;
 };
 
-/// From which rank to which messages go.
+/// The two ranks between which messages go, in one direction.
 struct Route {
   int from = 0, to = 0;  ///< ranks
   /// Orders routes by the numbers of their ranks.

@@ -13,7 +13,7 @@ struct HaloPattern {
   /// A rank that this one has messages with.
   struct Neighbour {
     int rank;                 ///< number of the neighbour
-    std::int64_t begin, end;  ///< its part of `wanted` or of the halo
+    std::int64_t begin, end;  ///< part of `wanted` or of the halo that is the neighbour's
   };
   std::vector<Neighbour> from, to;   ///< ranks that send to this one, and that this one sends to
   std::vector<std::int64_t> wanted;  ///< local rows to send, neighbour by neighbour

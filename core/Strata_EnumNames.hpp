@@ -23,7 +23,7 @@ struct EnumNames {
 template <class Enum>
 struct EnumName {
   Enum value;             ///< value of the enum
-  std::string_view name;  ///< for people and files
+  std::string_view name;  ///< name for people and files
 };
 
 /// The table of an enum, for a function beside it that its argument finds:

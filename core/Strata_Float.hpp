@@ -64,7 +64,7 @@ struct DeviceFloat<Format<8, 7, 127, Specials::Ieee>> {
 template <class FormatT>
 class SmallFloat {
  public:
-  /// Its bits' meaning.
+  /// The meaning of the bits.
   using Format = FormatT;
   /// An unsigned integer of the same size.
   using Bits = typename Format::Bits;
@@ -85,7 +85,7 @@ class SmallFloat {
     result.bits_ = bits;
     return result;
   }
-  /// As they are stored.
+  /// The bits as they are stored.
   KOKKOS_FUNCTION Bits bits() const { return bits_; }
 
  private:

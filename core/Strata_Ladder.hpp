@@ -50,17 +50,17 @@ constexpr auto names_of(Outcome) {
 
 /// One step of a ladder, and why it was left; each ladder adds what it was made in.
 struct Attempt {
-  Rung rung = Rung::AsAsked;        ///< on which it was tried
+  Rung rung = Rung::AsAsked;        ///< rung on which it was tried
   Outcome outcome = Outcome::Held;  ///< what became of it
 };
 
 /// An attempt to factor a matrix.
 struct FactorAttempt : Attempt {
   std::int64_t info = 0;      ///< 0, or the order of the minor that was not positive
-  double fill_seconds = 0;    ///< to round the matrix
-  double factor_seconds = 0;  ///< to factor it
+  double fill_seconds = 0;    ///< time to round the matrix
+  double factor_seconds = 0;  ///< time to factor the matrix
 
-  /// To round and to factor.
+  /// The time to round and to factor.
   double seconds() const { return fill_seconds + factor_seconds; }
 };
 

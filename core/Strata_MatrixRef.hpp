@@ -11,10 +11,10 @@
 
 namespace strata {
 
-/// Where the triangular matrix of a product or a solve stands.
+/// The side of a product or a solve on which the triangular matrix stands.
 enum class Side {
-  Left,   ///< before the other factor
-  Right,  ///< behind it
+  Left,   ///< the matrix stands before the other factor
+  Right,  ///< the matrix stands behind the other factor
 };
 /// The triangle that is read.
 enum class Uplo {
@@ -23,12 +23,12 @@ enum class Uplo {
 };
 /// Whether a matrix is taken as it is or transposed.
 enum class Op {
-  NoTrans,  ///< as it is
-  Trans,    ///< transposed
+  NoTrans,  ///< the matrix as it is
+  Trans,    ///< the transposed matrix
 };
 /// What the diagonal of a triangular matrix is: stored, or ones.
 enum class Diag {
-  NonUnit,  ///< as stored
+  NonUnit,  ///< the diagonal as stored
   Unit,     ///< ones, whatever is stored
 };
 
@@ -52,7 +52,7 @@ using ConstLike = std::conditional_t<std::is_const_v<Like>, T const, T>;
 template <class MemorySpace, class Data = void>
 struct MatrixRef {
   Data* data = nullptr;                   ///< the first element
-  std::int64_t rows = 0, cols = 0;        ///< its shape
+  std::int64_t rows = 0, cols = 0;        ///< rows and columns of the matrix
   std::int64_t ld = 1;                    ///< leading dimension, >= max(1, rows)
   Precision precision = Precision::fp64;  ///< format of the stored numbers
   double const* scale = nullptr;          ///< factor of all elements, in device memory; nullptr: 1

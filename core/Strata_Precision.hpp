@@ -33,7 +33,7 @@ enum class Precision : std::uint8_t {
 
 /// What a kernel or a scale needs to know of a precision.
 struct PrecisionTraits {
-  std::string_view name;  ///< as users write it: "fp64", "fp8_e4m3", ...
+  std::string_view name;  ///< name as users write it: "fp64", "fp8_e4m3", ...
   std::size_t bytes;      ///< bytes of one number
   double unit_roundoff;   ///< largest relative error of rounding to nearest, for tf32 and
                           ///< fp16_split as an operand of a product

@@ -42,7 +42,7 @@ constexpr auto names_of(Variant) {
 }
 using strata::name_of;
 
-/// Where finished columns are kept, and taken up from.
+/// The place where finished columns are kept, and from which a later run takes them up.
 struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
   /// from the first on without a gap, are not factored again: to the same bits on any number of
@@ -79,7 +79,7 @@ struct CholeskyOptions {
   Transport transport{};
   int lookahead = 2;             ///< updates ahead of which V4 fetches
   bool ladder = true;            ///< on breakdown or without convergence, go on with the next rung
-  CheckpointOptions checkpoint;  ///< where finished columns are kept; none by default
+  CheckpointOptions checkpoint;  ///< place where finished columns are kept; none by default
   /// Called by a stream's thread before each task, with super-panels before its last part; what it
   /// throws ends the factorisation.
   std::function<void(Task const&)> on_task;

@@ -60,7 +60,7 @@ class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO,
   using OP = Tpetra::Operator<double, LO, GO, Node>;
   /// What it solves.
   using Problem = Belos::LinearProblem<double, MV, OP>;
-  /// Where it works.
+  /// The execution space in which it works.
   using Exec = typename Node::execution_space;
   /// A list of parameters.
   using List = Teuchos::ParameterList;
@@ -157,7 +157,7 @@ class BelosGmresIr final : public Belos::SolverManager<double, TpetraVectors<LO,
     return converged ? Belos::Converged : Belos::Unconverged;
   }
 
-  /// Its name.
+  /// The name of the solver.
   std::string description() const override { return name(); }
 
  private:
@@ -225,7 +225,7 @@ class BelosGmresIrFactory final
   }
   /// One.
   int numSupportedSolvers() const override { return 1; }
-  /// Its name.
+  /// The name of the solver.
   std::vector<std::string> supportedSolverNames() const override { return {Solver::name()}; }
   /// Whether it is that name, in any case of letters.
   bool isSupported(std::string const& name) const override {

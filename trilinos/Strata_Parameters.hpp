@@ -62,10 +62,10 @@ struct GmresIrOptions {
     RightSide,        ///< the norm of the right-hand side
     None,             ///< one
   };
-  Scaling scaling = Scaling::InitialResidual;  ///< as asked
+  Scaling scaling = Scaling::InitialResidual;  ///< scaling of residuals
   int verbosity = 0;                           ///< Belos::MsgType, added up
   int output_frequency = -1;  ///< iterations between lines of Belos::StatusTestDetails; < 1: none
-  Teuchos::RCP<std::ostream> output;     ///< where it prints; not null
+  Teuchos::RCP<std::ostream> output;     ///< stream to which it prints; not null
   PreconditionerOptions preconditioner;  ///< inside of GMRES
 };
 

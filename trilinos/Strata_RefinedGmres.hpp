@@ -25,8 +25,8 @@ sparse::Preconditioner<Exec, Scalar> make_preconditioner(Exec const& exec,
 /// One preconditioner with vectors in fp64 and in fp32.
 template <class Exec>
 struct PreconditionerPair {
-  sparse::Preconditioner<Exec, double> wide;   ///< for cycles in fp64
-  sparse::Preconditioner<Exec, float> narrow;  ///< for cycles in fp32
+  sparse::Preconditioner<Exec, double> wide;   ///< preconditioner of cycles in fp64
+  sparse::Preconditioner<Exec, float> narrow;  ///< preconditioner of cycles in fp32
 };
 
 /// What a solve did.

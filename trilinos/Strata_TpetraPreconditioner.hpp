@@ -24,7 +24,7 @@ template <class LO = Tpetra::Operator<>::local_ordinal_type,
           class Node = Tpetra::Operator<>::node_type>
 class TpetraPreconditioner final : public Tpetra::Operator<double, LO, GO, Node> {
  public:
-  /// Where it works.
+  /// The execution space in which it works.
   using Exec = typename Node::execution_space;
   /// A map of rows.
   using Map = Tpetra::Map<LO, GO, Node>;

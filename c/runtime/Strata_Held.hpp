@@ -36,7 +36,7 @@ class Held {
   Held(Held const&) = delete;
   Held& operator=(Held const&) = delete;
 
-  /// To be called while there is a Caller of the call's own.
+  /// The object. The call must have its own Caller meanwhile.
   Work& work() const { return *work_; }
 
  private:
@@ -55,8 +55,8 @@ class Held {
 struct DenseFactor {
   using Factor = dense::CholeskyFactor<Exec>;
 
-  /// On an instance, factor A, in automatic layers if none are given, of which the triangle `uplo`
-  /// is read: n x n, column-major, column j at data + j * ld. It is kept, and must not change.
+  /// Factors A on an instance, in automatic layers if none are given. A is n x n and column-major,
+  /// column j at data + j * ld; the triangle `uplo` is read. A is kept, and must not change.
   ///
   /// Throws   what `dense::cholesky` and Operand throw.
   DenseFactor(Instance own, Uplo uplo, std::int64_t n, double const* data, std::int64_t ld,

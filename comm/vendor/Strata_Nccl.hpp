@@ -41,9 +41,9 @@ struct NcclGroup {
   /// The same ranks and devices, with the same number of blocks.
   bool operator==(NcclGroup const&) const = default;
 };
-/// Its handle, which is made once, kept with `comm` and ends with it. Collective in the group:
-/// those that are in several make them in the same order. Throws VendorError, on a rank that can't
-/// join the others alone.
+/// The group's handle, which is made once, kept with `comm` and ends with `comm`. Collective in the
+/// group. Ranks in several groups make the handles in the same order. Throws VendorError, on a rank
+/// that can't join the others alone.
 ncclComm_t handle_of(int device, Communicator const& comm, NcclGroup const& group);
 
 }  // namespace strata::vendor

@@ -42,7 +42,7 @@ class BlasThreads {
 struct BlasThreading {
   std::string
       kind;  ///< "pthreads", "OpenMP", "oneMKL", "none", or "unknown" for a BLAS that can't be told
-  int most = 1;        ///< for one product; 1 where the kind is unknown
+  int most = 1;        ///< most threads of one product; 1 where the kind is unknown
   std::string source;  ///< the variable that says so, as "OPENBLAS_NUM_THREADS"; "": the library
 };
 

@@ -89,8 +89,8 @@ struct Tiling {
 template <class T, class Terms>
 struct SymmetricTiles {
   Tiling tiling;    ///< tiles of the triangle
-  T const* a;       ///< its numbers, column by column
-  std::int64_t ld;  ///< from one column to the next
+  T const* a;       ///< numbers of the triangle, column by column
+  std::int64_t ld;  ///< numbers from one column to the next
   Terms terms;      ///< see above
 
   /// Size of a team's scratch memory, where a tile has `tile_cols` columns.

@@ -14,8 +14,9 @@ namespace strata {
 
 /// A library that is linked in.
 struct Library {
-  std::string name;     ///< "OpenBLAS", "oneDNN", "cuBLAS", ...
-  std::string version;  ///< as the library itself says at run time; "unknown" if it does not
+  std::string name;  ///< "OpenBLAS", "oneDNN", "cuBLAS", ...
+  /// version that the library itself says at run time; "unknown" if it says none
+  std::string version;
 };
 
 /// How this library was built, and with what.
@@ -60,7 +61,7 @@ struct Accelerator {
 
 /// What there is to calculate on.
 struct Devices {
-  Host host;  ///< its processors
+  Host host;  ///< processors of the host
   /// GPUs of the enabled backend; none for a host's backend
   std::vector<Accelerator> accelerators;
 };

@@ -41,9 +41,9 @@ class AtomicFile final : public ByteSink {
   /// Opens the temporary file. Throws IoError.
   explicit AtomicFile(std::string const& path);
   ~AtomicFile() override;
-  /// To the temporary file.
+  /// Writes to the temporary file.
   void write(char const* data, std::size_t size) override;
-  /// Fsync and rename.
+  /// Ends the file by fsync and rename.
   void finish() override;
 
  private:
@@ -108,7 +108,7 @@ class TextWriter {
   explicit TextWriter(ByteSink& sink)
       : sink_(sink), buffer_(std::make_unique_for_overwrite<char[]>(buffer_bytes)) {}
 
-  /// As it is.
+  /// A text as it is.
   TextWriter& operator<<(std::string_view text) {
     if (buffer_bytes - used_ < text.size()) flush();
     if (text.size() > buffer_bytes) {

@@ -30,7 +30,7 @@ class FileDescriptor {
   ~FileDescriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
-  /// For system calls; it stays owned.
+  /// The descriptor for system calls, which this object still owns.
   int get() const { return fd_; }
   /// Whether there is a file.
   explicit operator bool() const { return fd_ >= 0; }

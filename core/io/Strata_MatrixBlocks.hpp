@@ -21,12 +21,12 @@ using HostBlock = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace,
 
 /// Choices of `MatrixBlocks`.
 struct MatrixBlocksOptions {
-  /// Where a text file is unpacked to, in a file without a name; "": the folder for temporary
-  /// files.
+  /// The folder in which a text file is unpacked, to a file without a name; "": the folder for
+  /// temporary files.
   std::string scratch_folder;
-  /// As of `ReadOptions`, for .gz files.
+  /// The ratio of `ReadOptions`, for .gz files.
   double max_gz_ratio = 200;
-  /// As of `ReadOptions`, while a text file is unpacked.
+  /// The function of `ReadOptions`, called while a text file is unpacked.
   std::function<void(double)> on_progress = {};
   /// Read all of a raw file that has a crc32; of several ranks one is enough.
   bool verify_checksum = true;
@@ -34,7 +34,7 @@ struct MatrixBlocksOptions {
 
 /// Two numbers that symmetry makes equal, and that differ.
 struct AsymmetricPair {
-  /// Their block's place in the order of the check.
+  /// The place of the numbers' block in the order of the check.
   std::int64_t block;
   /// "path: the matrix is not symmetric: A(18, 5) = 2 but A(5, 18) = 3"
   std::string text;
@@ -44,7 +44,7 @@ struct AsymmetricPair {
 /// column; numbers share, share + of, ... are checked.
 struct SymmetryCheck {
   std::int64_t block_size = 1024;  ///< rows and columns of a block
-  std::int64_t share = 0;          ///< from 0
+  std::int64_t share = 0;          ///< number of the share, from 0
   std::int64_t of = 1;             ///< the number of shares
 };
 

@@ -105,7 +105,7 @@ enum class Symmetry {
 };
 /// Whether a file is written as it is or through gzip.
 enum class Compression {
-  None,  ///< as it is
+  None,  ///< text as it is
   Gzip,  ///< a gzip file
 };
 

@@ -23,7 +23,7 @@ struct NpyHeader {
 /// An array of a .npy file, in fp64 by columns, and how it was stored.
 struct NpyMatrix {
   HostMatrix values;  ///< rows x cols
-  NpyHeader header;   ///< as the file has it
+  NpyHeader header;   ///< header as the file has it
 };
 
 /// Read the header of a .npy file.

@@ -13,7 +13,7 @@ namespace strata {
 
 /// What was recorded in a process, or by a rank.
 struct TracedProcess {
-  std::string name;                 ///< as the viewer shows it
+  std::string name;                 ///< name that the viewer shows
   std::vector<RecordedSpan> spans;  ///< spans of a Recorder
 };
 

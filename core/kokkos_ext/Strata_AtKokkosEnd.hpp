@@ -12,7 +12,7 @@ namespace strata {
 /// first. `release` makes no other one.
 class AtKokkosEnd {
  public:
-  /// From now on. Throws MemoryError.
+  /// Sets `release`, from now on. Throws MemoryError.
   explicit AtKokkosEnd(std::function<void()> release);
   ~AtKokkosEnd();
   AtKokkosEnd(AtKokkosEnd const&) = delete;

@@ -44,7 +44,7 @@ class Lent {
 
   /// The thing.
   T& operator*() const { return *thing_; }
-  /// Its members.
+  /// The members of the thing.
   T* operator->() const { return thing_.get(); }
 
   /// Nobody gets it any more: the work on it may not have ended well.

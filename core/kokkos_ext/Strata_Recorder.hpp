@@ -20,7 +20,8 @@ namespace strata {
 
 /// What ran from when to when. Spans of one track nest; spans of two tracks may overlap.
 struct RecordedSpan {
-  std::string track, name;                           ///< where it is shown, and what ran
+  /// track that shows the span, and name of what ran
+  std::string track, name;
   std::chrono::steady_clock::time_point start, end;  ///< times by the host's clock
 };
 
@@ -92,13 +93,13 @@ struct Track {
 /// instance, which must outlive it, or what the host does in it.
 class Span {
  public:
-  /// By the host's clock, on the track "host".
+  /// Records by the host's clock, on the track "host".
   explicit Span(std::string_view name);
-  /// On the track "work"; the parts of the name are put together if there is a recorder.
+  /// Records on the track "work". The parts of the name are put together if there is a recorder.
   template <class Exec, class... Part>
     requires(Kokkos::is_execution_space_v<Exec>)
   explicit Span(Exec const& exec, Part const&... name) : Span(Track{"work"}, exec, name...) {}
-  /// On a track of that name.
+  /// Records on a track of that name.
   template <class Exec, class... Part>
     requires(Kokkos::is_execution_space_v<Exec>)
   Span(Track track, Exec const& exec, Part const&... name) : recorder_(Recorder::current()) {
@@ -131,11 +132,11 @@ class Span {
 /// A span that Kokkos' tools see too, as a region; its name begins with `strata::`.
 class Region {
  public:
-  /// By the host's clock, on the track "host".
+  /// Records by the host's clock, on the track "host".
   explicit Region(std::string_view name) : span_(name) {
     if (is_seen()) seen_.emplace(std::string(name));
   }
-  /// On the track "work".
+  /// Records on the track "work".
   template <class Exec, class... Part>
     requires(Kokkos::is_execution_space_v<Exec>)
   explicit Region(Exec const& exec, Part const&... name) : span_(exec, name...) {

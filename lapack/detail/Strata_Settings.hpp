@@ -16,7 +16,7 @@ namespace strata::lapack::detail {
 /// What STRATA_LAPACK and strata_lapack_configure say; see strata.h.
 struct Settings {
   std::optional<std::int64_t> threshold;  ///< none: what pays for the routine
-  std::string layers;                     ///< as strata_options takes them; empty: automatic
+  std::string layers;                     ///< layers as strata_options takes them; empty: automatic
   std::int64_t leaf = 0;
   bool trace = false;
   std::string lapack;  ///< path; empty: search
@@ -40,7 +40,7 @@ Settings parse_settings(std::string_view text, Settings base);
 /// they are the defaults, and a sentence on stderr says so. They never change nor move.
 Settings const& settings();
 
-/// From now on.
+/// Sets the settings in force, from now on.
 void use_settings(Settings const& settings);
 
 }  // namespace strata::lapack::detail

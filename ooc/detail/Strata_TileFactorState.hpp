@@ -28,7 +28,7 @@ struct TileFactor<ExecutionSpace>::State final : dense::SpdFactor<ExecutionSpace
   /// Factor on the next rung that holds; false if none does. An exception leaves the rung that
   /// held, whose factor `need_factor` makes again.
   bool climb();
-  /// From the factor that there is.
+  /// Climbs from the factor that there is.
   bool climb(dense::Climb how) override {
     report.attempts.back().outcome = dense::outcome_of(how);
     if (how == dense::Climb::ToTheTop) next_step = steps.size() - 1;

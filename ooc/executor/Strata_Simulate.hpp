@@ -22,7 +22,8 @@ struct Rates {
   double solve_flop_per_s = 1e12;                        ///< rate of TRSM
   double factor_flop_per_s = 0;                          ///< rate of POTRF; 0: as TRSM
   double in_bytes_per_s = 1e10, out_bytes_per_s = 1e10;  ///< host to device and back, each device
-  double peer_bytes_per_s = 1e10;                        ///< into each device; 0: no links
+  /// rate into each device from others; 0: no links
+  double peer_bytes_per_s = 1e10;
   /// rate into each rank, and at the same time out of each rank
   double network_bytes_per_s = 1e10;
   double message_seconds = 0;  ///< time of a message without bytes

@@ -42,8 +42,9 @@ constexpr std::size_t tile_copy_bytes(Precision precision, std::int64_t rows, st
 struct PrecisionRule {
   /// eps: the matrix is perturbed by at most eps ||A||_F. 0: every tile in the first precision.
   double accuracy = 0;
-  /// From the highest to the lowest, of fp64, fp32 or fp16_split, fp16, fp8_e4m3; the first is
-  /// fp64. fp16_split is stored as fp32, and multiplied on matrix units.
+  /// The precisions that the rule may use, from the highest to the lowest: fp64, fp32 or
+  /// fp16_split, fp16, fp8_e4m3. The first is fp64. fp16_split is stored as fp32, and multiplied on
+  /// matrix units.
   std::vector<Precision> precisions = {Precision::fp64, Precision::fp32, Precision::fp16,
                                        Precision::fp8_e4m3};
   /// Bound the products that a tile is an operand of as well, not only the tile.

@@ -94,11 +94,11 @@ std::vector<std::vector<Visit>> visits_of(RankOrder const& order);
 /// All that the streams of one rank do: stream s of device d is number d * streams + s.
 std::vector<std::vector<Visit>> visits_of(RankOrder const& order, int rank);
 
-/// From whom a rank gets tile (i, k); -1: it does not.
+/// The rank from which a rank gets tile (i, k); -1: it gets none.
 int source_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k);
 /// What a rank gets for a step, in its order.
 std::vector<Message> receives_of(RankOrder const& order, int rank, std::int64_t step);
-/// To whom a rank sends tile (i, k) once it has it.
+/// The ranks to which a rank sends tile (i, k) once it has the tile.
 void targets_of(RankOrder const& order, int rank, std::int64_t i, std::int64_t k,
                 std::vector<int>& targets);
 /// All that a rank sends and gets, in its order: plain data for the engine and a check.

@@ -27,12 +27,13 @@ class Loan;
 /// A device that takes part: a GPU by its number, or on a host a worker with memory of its own.
 struct Device {
   int id = 0;  ///< number of the GPU, or of the worker
-  /// For tiles; the libraries' workspaces come on top. 0: what the matrix can use, but at most 9/10
-  /// of what is free, in equal parts where devices share a memory, as workers on a host do. These
-  /// then factor tiles where they are stored, and need it for what tiles are rounded to alone.
+  /// Memory for tiles; the libraries' workspaces come on top. 0: what the matrix can use, but at
+  /// most 9/10 of what is free, in equal parts where devices share a memory, as workers on a host
+  /// do. Workers then factor tiles where they are stored. They need the budget only for rounded
+  /// copies.
   std::size_t budget_bytes = 0;
 };
-/// Those that take part, in the order in which rows of tiles go round.
+/// The devices that take part, in the order in which rows of tiles go round.
 using Devices = std::vector<Device>;
 
 /// `count` devices, numbered from 0.

@@ -62,7 +62,7 @@ struct TileMatrixOptions : TileStoreOptions {
 
 /// What it took to make one.
 struct TileMatrixReport : TileStoreReport {
-  double generate_seconds = 0;  ///< to evaluate, measure, round and copy the tiles
+  double generate_seconds = 0;  ///< time to evaluate, measure, round and copy the tiles
 };
 
 /// The lower triangle of a symmetric n x n matrix in square tiles, in the memory of the host or of

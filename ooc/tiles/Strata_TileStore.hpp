@@ -45,11 +45,11 @@ template <class ExecutionSpace>
 using TileGenerator = std::function<void(ExecutionSpace const& exec, std::int64_t row,
                                          std::int64_t col, TileView<ExecutionSpace> const& tile)>;
 
-/// Where tiles lie.
+/// The place of tiles.
 enum class TileStorage : std::uint8_t {
   Host,     ///< tiles lie in the host's memory, go to the devices and come back
   Devices,  ///< each device has its rows of tiles; the host has no copy
-  /// on the devices if they hold them beside what a factorisation takes, else on the host
+  /// Devices if they hold the tiles beside what a factorisation takes, else Host
   Automatic,
 };
 /// The names of its values, for `name_of` and `from_name`.
@@ -66,10 +66,10 @@ struct TileStoreOptions {
   /// NUMA nodes of host memory that rows of tiles go round, as they go round the devices: what
   /// `numa_nodes` of the devices says. Empty, or a node that the host has not: left to the system.
   std::vector<int> nodes;
-  /// Where tiles lie: on the host, or on `devices`, round which rows of tiles go as they go round a
-  /// team's. A factorisation by a team of the same devices works on them there. A device's budget
-  /// then counts its tiles too; 0: what is free, in equal parts for the ranks that have the device.
-  /// On hosts they are on `nodes`.
+  /// The place of the tiles: the host, or `devices`. Rows of tiles go round these devices as they
+  /// go round a team's. A factorisation by a team of the same devices works on them there. A
+  /// device's budget then counts its tiles too; 0: what is free, in equal parts for the ranks that
+  /// have the device. On hosts they are on `nodes`.
   TileStorage storage = TileStorage::Host;
   Devices devices;  ///< see `storage`
   /// Refuse more host memory than this, of several ranks with the room for tiles of others while
@@ -97,7 +97,7 @@ struct TileStoreReport {
   /// bytes of the tiles; on the host they are pinned where there is a device
   std::size_t bytes = 0;
   std::int64_t chunks = 0;                ///< allocations
-  double pin_seconds = 0;                 ///< to allocate them
+  double pin_seconds = 0;                 ///< time to allocate the tiles' memory
   std::map<int, std::size_t> node_bytes;  ///< bytes of tiles on each node that was asked for
 };
 
@@ -179,7 +179,7 @@ class TileStore {
   /// Whether this is it.
   bool makes_row(std::int64_t i) const { return maker_of_row(i) == rank_; }
 
-  /// Where its tiles lie: Host or Devices.
+  /// The place of its tiles: Host or Devices.
   TileStorage storage() const { return report_.storage; }
   /// The number of the device that has this rank's tiles of row i; -1: they are on the host.
   int device_of_row(std::int64_t i) const {

@@ -42,8 +42,9 @@ struct Request {
   /// Rates of a machine that is only simulated, or a file with such numbers. They are Tflop/s of
   /// products in fp64, fp32, fp16, fp8 and of solves, then GB/s in, out and between devices.
   std::vector<std::string> rates;
-  std::vector<double> network;            ///< GB/s of messages, and microseconds of one
-  std::vector<int> ranks;                 ///< to be simulated, on a grid that is chosen
+  std::vector<double> network;  ///< GB/s of messages, and microseconds of one
+  /// numbers of ranks to be simulated, on a grid that is chosen
+  std::vector<int> ranks;
   std::vector<std::string> grid;          ///< the same on these grids, "4x8", or real ones
   std::vector<std::int64_t> super_panel;  ///< columns of tiles; 0: whole tasks; empty: automatic
   bool over_ranks = false, measure = false;
@@ -67,7 +68,7 @@ GemmRates gemm_rates(std::int64_t n, double seconds);
 ///
 /// Throws   IoError if the file can't be read; ValueError if it is none.
 nlohmann::json read_rates(std::string const& path);
-/// For tiles of that order. Throws ValueError that says what is missing or wrong.
+/// The rates for tiles of that order. Throws ValueError that says what is missing or wrong.
 ooc::Rates rates_at(nlohmann::json const& document, std::int64_t tile);
 /// The same for a run on a host, in fp64: how long its operations took on all ranks. With several
 /// ranks, also how long messages of a tile take between two ranks, alone, after the run.
@@ -85,7 +86,7 @@ struct Case {
   std::int64_t column_block;
 };
 
-/// Its row of the table without results.
+/// The case's row of the table, without results.
 nlohmann::json row_of(Case const& one);
 
 /// How ranks lie, and what they play; by default as the library chooses.
@@ -105,7 +106,7 @@ void print_rank_row(nlohmann::json const& row);
 /// Runs cases, in the host memory of the case before where that fits.
 class Runner {
  public:
-  /// On the ranks of `comm`, if there is one.
+  /// Runs on the ranks of `comm`, if there is one.
   explicit Runner(Request const& request, std::shared_ptr<Communicator const> comm = nullptr)
       : request_(request), comm_(std::move(comm)) {}
 

@@ -17,7 +17,7 @@ using ooc::PrecisionMap, ooc::Rates, ooc::RankOrder;
 
 /// What one rank did in a simulation.
 struct SimulatedRank {
-  std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< to and from other ranks
+  std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< bytes to and from other ranks
   /// Bytes from the host to its devices, back, and between them.
   std::uint64_t bytes_in = 0, bytes_out = 0, bytes_peer = 0;
   std::uint64_t tile_bytes = 0;  ///< bytes of its own tiles

@@ -41,7 +41,7 @@ class TileCosts {
     return static_cast<double>(
         ooc::number_bytes(plan_.working(i, j), plan_.rows(i), plan_.rows(j)));
   }
-  /// From the device of a maker to one of another rank.
+  /// Seconds from the device of a maker to a device of another rank.
   double message(std::int64_t i, std::int64_t j) const {
     return bytes(i, j) * (1 / rates_.out_bytes_per_s + 1 / rates_.network_bytes_per_s +
                           1 / rates_.in_bytes_per_s) +

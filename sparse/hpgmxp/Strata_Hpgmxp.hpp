@@ -53,10 +53,10 @@ constexpr bool has_fp64(RunType run) {
   return run == RunType::Benchmark || run == RunType::StandaloneRef;
 }
 inline constexpr std::int64_t timed_iterations = 300;  ///< least iterations of a timed solve
-/// On how many ranks the mixed solver is validated.
+/// The ranks on which the mixed solver is validated.
 enum class ValidationType {
-  Standard,   ///< on the first `validation_ranks` ranks
-  FullScale,  ///< on all; where fp64 stops at its limit, what it reached is the tolerance
+  Standard,   ///< the first `validation_ranks` ranks
+  FullScale,  ///< all ranks; where fp64 stops at its limit, what it reached is the tolerance
 };
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(ValidationType) {
@@ -149,7 +149,7 @@ struct HpgmxpResult {
   std::int64_t matrix_bytes = 0;
   /// bytes of matrices, b, x and one solver, on the rank that has the least
   std::int64_t held_bytes = 0;
-  std::optional<HpgmxpValidation> validation;  ///< on its ranks, if it ran
+  std::optional<HpgmxpValidation> validation;  ///< validation on its ranks, if it ran
   std::optional<HpgmxpPhase> mixed, fp64;      ///< the phases that ran
   std::vector<TracedProcess> trace;  ///< spans of the traced iterations, rank by rank; on rank 0
   bool is_cut = false;  ///< `HpgmxpOptions::ends` ended it before all that was asked for had run

@@ -77,10 +77,10 @@ struct MotifTimes {
 /// spans.
 MotifTimes motif_times(std::vector<RecordedSpan> const& spans);
 
-/// Where the time of a solve goes on the slowest rank, which computes longest and so waits least.
+/// The times of a solve on the slowest rank, which computes longest and so waits least.
 struct Breakdown {
   MotifTimes slowest;           ///< times of the slowest rank
-  int rank = 0;                 ///< its number
+  int rank = 0;                 ///< number of the slowest rank
   PerMotif most_waiting;        ///< the longest that any rank waits in a motif
   PerMotif mean_waiting;        ///< the mean of the ranks
   double seconds = 0;           ///< seconds of the solve, on the slowest rank

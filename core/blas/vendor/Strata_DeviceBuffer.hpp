@@ -39,7 +39,7 @@ class DeviceBuffer {
   DeviceBuffer(DeviceBuffer const&) = delete;
   DeviceBuffer& operator=(DeviceBuffer const&) = delete;
 
-  /// At least `bytes` bytes; what they held before is lost when the buffer grows.
+  /// Returns at least `bytes` bytes. What they held before is lost when the buffer grows.
   ///
   /// Sync     fences the instance when the buffer grows, for the old one may be in use.
   /// Throws   MemoryError with the bytes asked for.

@@ -81,7 +81,7 @@ class Arrival {
       : col_(thread / rows),
         row_(thread % rows),
         from_(reinterpret_cast<Bits<T> const volatile*>(from) + col_ * order + row_) {}
-  /// Until its last numbers are there, asking seldom.
+  /// Waits until the last numbers of the tile are there, and asks seldom.
   __device__ __forceinline__ void wait() const {
     while (from_[(each - 1 - (cols % step != 0)) * step * order] == unset) __nanosleep(20);
   }
@@ -96,7 +96,7 @@ class Arrival {
       if (is_inside(m)) S[(col_ + m * step) * ld<T> + row_] = Kokkos::bit_cast<T>(bits_[m]);
     __syncwarp();  // barriers and products want all lanes
   }
-  /// To a matrix, as far as it has `rows_there` and `cols_there`.
+  /// Writes the tile to a matrix, as far as that has `rows_there` and `cols_there`.
   template <bool is_lower>
   __device__ __forceinline__ void put_in_matrix(T* to, std::int64_t ld_to, int rows_there,
                                                 int cols_there) {

@@ -38,7 +38,7 @@ inline PretendedCarrier& pretended_carrier() {
 /// How long a stream waits for a tile before its sender is told of, which a test shortens.
 inline std::atomic<double> patience_seconds{60};
 
-/// Between which ranks these messages go.
+/// The pairs of ranks between which these messages go.
 std::vector<Route> routes_of(RankMessages const& messages);
 
 /// One rank's messages of a factorisation. Final tiles leave from where they are. If they are on a
@@ -55,8 +55,8 @@ class RankExchange {
  public:
   using Mark = typename Lane<ExecutionSpace>::Mark;
 
-  /// For the visits that this rank's streams make in an order, by a link that was made for the
-  /// device with this number.
+  /// Exchanges tiles for the visits that this rank's streams make in an order. The link was made
+  /// for the device with this number.
   ///
   /// `slots`    `rank_room` of the device's memory, which the link reads; nullptr: of the host's.
   /// Memory   on the host, of the matrix: this rank's `rank_room`; for each rank that gets tiles
@@ -67,14 +67,14 @@ class RankExchange {
                std::vector<std::vector<Visit>> const& lanes, Progress<Mark>& progress,
                MailboxLink const& link, int device, std::byte* slots);
 
-  /// Where a tile of another rank is, which is final.
+  /// The memory of another rank's tile, which is final.
   std::byte* data(std::int64_t i, std::int64_t j) const {
     return slots_ + slot_of_[tile_number(i, j, matrix_.tiles())] * slot_bytes_;
   }
 
-  /// From a stream: a visit of the step is done with others' tiles once the marks are reached.
+  /// A stream calls it: a visit of the step is done with others' tiles once the marks are reached.
   void finish_visit(std::int64_t step, Mark const& end, Mark const& in);
-  /// From a stream: a tile is final, or the stream has ended.
+  /// A stream calls it: a tile is final, or the stream has ended.
   void wake() { changed_.notify_all(); }
   void end_stream() {
     {

@@ -62,7 +62,7 @@ class JobThread {
     state_->tell([&](State& state) { state.job = std::move(job); });
   }
 
-  /// Until the job has ended.
+  /// Waits until the job has ended.
   void wait() {
     std::unique_lock lock(state_->mutex);
     state_->changed.wait(lock, [this] { return !state_->job; });

@@ -26,7 +26,7 @@ inline std::atomic<std::size_t> pretended_free_bytes{all_bytes};
 /// fail; nullptr: nothing.
 inline std::atomic<void (*)()> pretended_question{nullptr};
 
-/// On a host, where everything is done when a call returns: an instance and a memcpy.
+/// A lane on a host, where everything is done when a call returns: an instance and a memcpy.
 template <class ExecutionSpace>
 class HostLane {
  public:

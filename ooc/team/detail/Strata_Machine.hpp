@@ -36,7 +36,8 @@ using CopySpace = std::conditional_t<strata::runs_on_host<ExecutionSpace>, Kokko
 template <class View>
 class Kept {
  public:
-  /// At least so many elements; if these are more than before nobody may use the old ones any more.
+  /// Returns at least so many elements. If these are more than before, nobody may use the old ones
+  /// any more.
   template <class ExecutionSpace>
   View const& need(ExecutionSpace const& exec, char const* label, std::size_t size) {
     if (view_.extent(0) >= size) return view_;
@@ -87,7 +88,7 @@ struct Worker {
   ExecutionSpace const& exec() const { return is_one_ ? one_->exec : all_.exec; }
   /// How many threads of a host a product takes.
   int threads() const { return is_one_ ? 1 : exec().concurrency(); }
-  /// From now on it is one thread of a host's several, or all of them as at first. Nothing of it
+  /// Makes the worker one thread of a host's several, or all of them as at first. None of its work
   /// may run meanwhile.
   void be_one_thread(bool is_one) {
     if (is_one && !one_) one_ = std::make_unique<Hands>(for_work(work.exec(), true));
@@ -106,7 +107,7 @@ struct Worker {
     if (!host_info.data())
       host_info = allocate_on_host<decltype(host_info)>("strata::ooc::stream::HostInfo");
   }
-  /// For tiles of at most so many columns.
+  /// The meter for tiles of at most so many columns.
   TileMeter<ExecutionSpace>& meter(std::int64_t columns) {
     auto& [exec, blas, meter, most] = hands();
     if (!meter || columns > most) {

@@ -47,7 +47,7 @@ class TileMeter {
  public:
   using ConstMatrix = ConstMatrixRef<typename ExecutionSpace::memory_space>;
 
-  /// For tiles of at most so many columns.
+  /// Measures tiles of at most so many columns.
   TileMeter(ExecutionSpace const& exec, std::int64_t columns);
 
   /// *measure = of A, or of the symmetric matrix whose lower triangle A holds.

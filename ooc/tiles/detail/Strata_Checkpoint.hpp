@@ -30,7 +30,7 @@ namespace strata::ooc::detail {
 /// (`owner_of`).
 struct ColumnPart {
   std::int64_t column = 0, part = 0, parts = 1;
-  /// From the diagonal down; each `parts` rows another one follows.
+  /// The part's first row, from the diagonal down. Each `parts` rows another one follows.
   std::int64_t first_row() const { return column + (part - column % parts + parts) % parts; }
   auto operator<=>(ColumnPart const&) const = default;
 };

@@ -18,7 +18,8 @@
 
 namespace strata::ooc::detail {
 
-/// The memory of devices that hold a matrix in tiles, a piece on each. A copy may be made by any thread.
+/// The memory of devices that hold a matrix in tiles, a piece on each. A copy may be made by any
+/// thread.
 template <class ExecutionSpace>
 class DeviceTiles {
  public:
@@ -41,8 +42,8 @@ class DeviceTiles {
   /// Bytes of the piece on the device at this position.
   std::size_t bytes(std::size_t position) const { return pieces_[position].size(); }
   std::byte* data(std::size_t position) const { return pieces_[position].data(); }
-  /// A piece of at least so many bytes, of host memory on this NUMA node (-1: any); if there were fewer, what was there is
-  /// gone.
+  /// A piece of at least so many bytes, of host memory on this NUMA node (-1: any); if there were
+  /// fewer, what was there is gone.
   ///
   /// Throws   MemoryError.
   void need(std::size_t position, std::size_t bytes, int node) {
@@ -61,7 +62,7 @@ class DeviceTiles {
   void trim(std::size_t position, std::size_t most) {
     if (bytes(position) > most) pieces_[position] = {};
   }
-  /// Between a piece and the host, when nothing else writes there.
+  /// Copies between a piece and the host, when nothing else writes there.
   void copy(void* to, void const* from, std::size_t bytes) const {
     std::lock_guard const lock(mutex_);
     typename Lane<ExecutionSpace>::Visit const visit;

@@ -13,8 +13,8 @@
 
 namespace strata::sparse::detail {
 
-/// For a solver's `monitor`: of each of its first `iterations` tells `options.on_time_left` what is left of them, from now
-/// on. Empty if that is.
+/// A solver's `monitor`. In each of the first `iterations`, from now on, it tells
+/// `options.on_time_left` the time that they still take. Empty if that is.
 inline std::function<void(std::int64_t, double)> warm_up_monitor(HpgmxpOptions const& options,
                                                                  std::int64_t iterations) {
   if (!options.on_time_left) return {};
@@ -26,7 +26,8 @@ inline std::function<void(std::int64_t, double)> warm_up_monitor(HpgmxpOptions c
   };
 }
 
-/// Before a solve of `phase`, which has `most` at most: what all to come take, if each takes as long as the `last` one.
+/// Tells, before a solve of `phase`, the time of all solves to come, if each takes as long as the
+/// `last` one. The phase has at most `most` solves.
 inline void tell_time_left(HpgmxpOptions const& options, HpgmxpPhase const& phase,
                            std::int64_t most, double last) {
   if (!options.on_time_left || last <= 0) return;
