@@ -48,31 +48,34 @@ struct CholeskyOptions {
 
 /// A block of the factor, which is stored in one format.
 struct CholeskyBlock {
-  std::int64_t row = 0, col = 0, rows = 0, cols = 0;  ///< of a diagonal block the lower triangle
-  Precision precision = Precision::fp64;              ///< that it is stored in
+  /// place and size; only the lower triangle of a diagonal block counts
+  std::int64_t row = 0, col = 0, rows = 0, cols = 0;
+  Precision precision = Precision::fp64;  ///< format of the stored numbers
   double scale = 1;  ///< times what is stored; of a block with several the largest
 };
 
 /// What was done to the matrix.
 struct CholeskyReport {
-  std::int64_t n = 0, leaf_size = 0;  ///< of the matrix, and columns of a leaf
-  LayerList layers{Precision::fp64};  ///< of the factor that is there
-  Rung rung = Rung::AsAsked;          ///< of the ladder that held, or was the last
-  double shift = 0;                   ///< that the factor has
-  double jitter = 0;    ///< that was added to the diagonal, as a part of the mean diagonal
+  std::int64_t n = 0, leaf_size = 0;  ///< order of the matrix, and columns of a leaf
+  LayerList layers{Precision::fp64};  ///< layers of the present factor
+  Rung rung = Rung::AsAsked;          ///< rung of the ladder that held, or was the last
+  double shift = 0;                   ///< shift of the present factor
+  double jitter = 0;    ///< jitter that was added to the diagonal, as a part of the mean diagonal
   Breakdown breakdown;  ///< why there is no factor
-  std::vector<CholeskyAttempt> attempts;  ///< in order
+  std::vector<CholeskyAttempt> attempts;  ///< attempts in their order
   /// D A D was factored.
   bool equilibrated = false;
-  double smallest_scaling = 1, largest_scaling = 1;          ///< of D
-  double smallest_block_scale = 1, largest_block_scale = 1;  ///< of the quantised blocks
-  std::vector<CholeskyBlock> blocks;                         ///< of the factor that is there
-  double norm_inf = 0;                                       ///< ||A||_inf
-  std::size_t stored_bytes = 0, peak_bytes = 0;  ///< of the tree, after and while it is factored
-  /// Sums over the attempts. On a device that equilibrates the first attempt's load is a part of the analysis; below order 4096 what is
-  /// left of it is not waited for, and counts as factored.
+  double smallest_scaling = 1, largest_scaling = 1;  ///< least and largest number of D
+  /// least and largest scale of quantised blocks
+  double smallest_block_scale = 1, largest_block_scale = 1;
+  std::vector<CholeskyBlock> blocks;  ///< blocks of the present factor
+  double norm_inf = 0;                ///< ||A||_inf
+  /// bytes of the tree, after and while it is factored
+  std::size_t stored_bytes = 0, peak_bytes = 0;
+  /// Sums over the attempts. On a device that equilibrates the first attempt's load is a part of
+  /// the analysis; below order 4096 what is left of it is not waited for, and counts as factored.
   double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;
-  double factor_flop_per_s = 0;  ///< of the last attempt, n^3/3 flops; 0 where it broke down
+  double factor_flop_per_s = 0;  ///< rate of the last attempt, n^3/3 flops; 0 where it broke down
   ConditionEstimate
       condition;  ///< as `CholeskyFactor::condition` found it; its value is 0 until then
 };
@@ -109,7 +112,7 @@ Target fp64_view(ViewType const& A) {
 template <class ExecutionSpace>
 class CholeskyFactor {
  public:
-  using memory_space = typename ExecutionSpace::memory_space;  ///< of the matrix
+  using memory_space = typename ExecutionSpace::memory_space;  ///< memory of the matrix
   /// A matrix of any layout, to be read.
   using MatrixView = Kokkos::View<double const**, Kokkos::LayoutStride, memory_space>;
 

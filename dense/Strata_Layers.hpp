@@ -19,7 +19,7 @@ namespace strata::dense {
 
 /// How a block is brought into the range of its storage type.
 enum class BlockScaling {
-  TwoWay,    ///< by a power of two, up as well as down
+  TwoWay,    ///< a power of two scales it up or down
   DownOnly,  ///< only blocks that would overflow, as paper A does
   None,      ///< not at all
 };
@@ -43,9 +43,9 @@ class LayerList {
   /// Throws   ValueError that names the wrong layer and lists the valid names, or the wrong number.
   static LayerList parse(std::string_view text);
 
-  /// Of the off-diagonal block at `depth` (0 is the largest block).
+  /// The precision of the off-diagonal block at `depth` (0 is the largest block).
   Precision at_depth(std::size_t depth) const { return layers_[depth < size_ ? depth : size_ - 1]; }
-  /// Of the diagonal leaves.
+  /// The precision of the diagonal leaves.
   Precision leaf() const { return layers_[size_ - 1]; }
   /// How many there are.
   std::size_t size() const { return size_; }

@@ -16,7 +16,7 @@ namespace strata::dense {
 /// is one leaf, which one POTRF factors faster than the recursion does. With `even`, a matrix of more than `most` columns has an even number of
 /// leaves that are alike, as few as there can be: the left half of the tree is half of the columns then.
 struct LeafSizeRule {
-  std::int64_t divisor, unit, least, most, whole = 0;  ///< of the formula above
+  std::int64_t divisor, unit, least, most, whole = 0;  ///< numbers of the formula above
   bool even = false;                                   ///< without a divisor above `most`
 
   /// The leaf size of an n x n matrix.

@@ -30,7 +30,7 @@ struct FisherInformation {
   std::array<Parameters, 4> of{};
   double backward_error = 0;    ///< normwise, the largest of all solves that were refined
   bool solve_converged = true;  ///< all of them met their tolerance
-  double seconds = 0;           ///< of all
+  double seconds = 0;           ///< time of the whole evaluation
 };
 
 /// The expected information of a Gaussian likelihood at the factor's parameters,
@@ -72,12 +72,13 @@ std::size_t fisher_bytes_needed(std::int64_t n,
 /// many, range and sigma2 stay uncertain and only sigma2 / range^(2 nu) becomes known (Zhang): then those of the
 /// logarithms, or a profile interval, say more than those of the parameters.
 struct StandardErrors {
-  Parameters of{};                          ///< NaN: there is none, see `reasons`
-  Parameters of_logarithm{};                ///< of log theta_k: of[k] / theta_k
-  std::array<Parameters, 4> correlation{};  ///< of the estimates, and of their logarithms
-  std::array<std::string, 4> reasons;       ///< why there is none; empty: there is one
-  /// Of log (sigma2 / range^(2 nu)), which many observations in one region make known; NaN without those of sigma2
-  /// and range.
+  Parameters of{};            ///< NaN: there is none, see `reasons`
+  Parameters of_logarithm{};  ///< errors of log theta_k: of[k] / theta_k
+  /// correlation of the estimates, and of their logarithms
+  std::array<Parameters, 4> correlation{};
+  std::array<std::string, 4> reasons;  ///< why there is none; empty: there is one
+  /// The error of log (sigma2 / range^(2 nu)), which many observations in one region make known;
+  /// NaN without the errors of sigma2 and range.
   double of_logarithm_of_ratio = 0;
 };
 

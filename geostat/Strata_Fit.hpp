@@ -47,7 +47,7 @@ struct FitOptions {
   Search search = Search::Scoring;       ///< the method
   double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
   double first_step = 0.5;  ///< of a logarithm; the first trust region is twice that; > 0
-  std::int64_t max_evaluations = 500;  ///< of the likelihood, at most
+  std::int64_t max_evaluations = 500;  ///< most evaluations of the likelihood
   CovarianceFactorOptions factor;      ///< how covariance matrices are factored
   /// Where tiles are below fp64: once their noise ends the search, go on in fp64 from there.
   bool finish_in_fp64 = true;
@@ -64,8 +64,9 @@ struct Fit {
   /// The log-likelihood there is off by no more: `likelihood.error()`.
   /// What is less apart than twice that, the search does not tell apart.
   double noise = 0;
-  std::int64_t evaluations = 0;             ///< of the likelihood
-  std::int64_t evaluations_in_fp64 = 0;     ///< of them after those with tiles below fp64
+  std::int64_t evaluations = 0;  ///< evaluations of the likelihood
+  /// evaluations in fp64 after those with tiles below fp64
+  std::int64_t evaluations_in_fp64 = 0;
   std::optional<FitStep> in_low_precision;  ///< the best of these, where fp64 followed
   std::int64_t not_positive_definite = 0;   ///< evaluations at parameters without a factor
   std::int64_t not_known = 0;  ///< evaluations whose log-determinant has an infinite error
@@ -76,7 +77,7 @@ struct Fit {
   /// The nugget's share of the sill, where the search kept it as there is no factor with less; else 0.
   double kept_share = 0;
   double evaluation_seconds = 0;  ///< the median evaluation
-  double seconds = 0;             ///< of all
+  double seconds = 0;             ///< time of the whole fit
 };
 
 /// The same with the factor of the covariance matrix there, by which `predict` and `divergence` go on.

@@ -42,7 +42,7 @@ struct Likelihood {
   bool solve_converged = true;        ///< the solve met its tolerance
   std::int64_t solve_iterations = 0;  ///< applications of the factor
   CovarianceFactorReport factor;      ///< what the factor took
-  double seconds = 0;                 ///< of all
+  double seconds = 0;                 ///< time of all parts
 
   /// log_likelihood is off by no more: half of the errors of its parts. Infinite or NaN as log_det_error.
   double error() const { return (log_det_error + quadratic_form_error) / 2; }
@@ -96,7 +96,7 @@ struct Weights {
 
 /// How S^-1 is applied.
 enum class Solves : std::uint8_t {
-  Refined,  ///< with residuals, which ask for S again
+  Refined,  ///< solves with residuals, which ask for S again
   /// By a factor in fp64 alone, whose backward error is taken for 2^-52; refined where tiles are below fp64.
   Direct,
 };

@@ -19,7 +19,7 @@ struct LikelihoodGradient {
   Parameters by{};
   double backward_error = 0;    ///< normwise, the largest of all solves that were refined
   bool solve_converged = true;  ///< all of them met their tolerance
-  double seconds = 0;           ///< of all
+  double seconds = 0;           ///< time of all parts
 };
 
 /// The exact gradient of `log_likelihood` by sigma2, range, nu and nugget,

@@ -16,7 +16,8 @@ namespace strata::apps {
 /// first of them, with what may have been meant.
 std::string unexpected(CLI::App& program, std::vector<std::string> const& words);
 
-/// That the program has no command of this name, with the one that may have been meant; nothing if it has.
+/// Says that the program has no command of this name, and which one may have been meant. Nothing if
+/// it has the command.
 std::string no_command(CLI::App const& program, std::string const& word);
 
 /// "(strata solve --help lists the options)", of the command that was called.

@@ -22,9 +22,10 @@ class Report;
 /// A sparse system, spread over the ranks in consecutive blocks of rows; summary on rank 0 only.
 struct SparseProblem {
   ProblemSummary summary;               ///< bytes of all ranks together
-  std::vector<std::int64_t> first_row;  ///< of each rank, and the end
-  sparse::HostRows rows;                ///< of this rank
-  std::vector<double> b, x;             ///< of this rank: given, or to be made from the known x
+  std::vector<std::int64_t> first_row;  ///< first row of each rank, and the end
+  sparse::HostRows rows;                ///< rows of this rank
+  /// vectors of this rank: given, or to be made from the known x
+  std::vector<double> b, x;
   bool knows_solution = false;
 };
 

@@ -14,7 +14,7 @@ namespace strata::sparse {
 /// How the coarsest level is solved.
 enum class CoarseSolve {
   Sweep,   ///< smoothed as the others, before and after nothing
-  Direct,  ///< by the inverse, or the generalised one where it is singular
+  Direct,  ///< a product with the inverse, or the generalised one where the matrix is singular
 };
 
 /// A matrix and ever smaller ones, with the transfers between neighbours; fp64.

@@ -32,7 +32,7 @@ class OuterIteration {
  public:
   using Wide = Vector<double, typename Exec::memory_space>;
   using Norms = ResidualNorms<Exec>;
-  /// Of a method, with the entries of `A.allocate`.
+  /// The vectors of a method, with the entries of `A.allocate`.
   struct Work {
     Wide r, best;
   };
@@ -79,7 +79,7 @@ class OuterIteration {
     double rows = 0;     ///< ||r||, of rows in the units of x
     double largest = 0;  ///< its largest entry
   };
-  /// Of the r that a cycle has brought up to date. Collective.
+  /// The sizes of the r that a cycle has brought up to date. Collective.
   Sizes sizes() const;
   /// x moved by `step()` from where r was `before` to where it is `now`. Collective.
   void saw(Sizes const& before, Sizes const& now);
