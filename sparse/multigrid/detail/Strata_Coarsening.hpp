@@ -15,7 +15,7 @@ namespace strata::sparse::detail {
 template <class Exec>
 struct WholeLevel {
   LocalCsr<Exec> A;
-  Components<Exec> component;  ///< component of the level's rows
+  Components<Exec> component;  ///< of its rows
 };
 
 /// What a level leads to.
