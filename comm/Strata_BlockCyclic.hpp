@@ -15,7 +15,7 @@ namespace strata {
 
 class Communicator;
 
-/// A grid of processes and this one's coordinates in it, as BLACS' gridinfo gives them: row and col
+/// A grid of processes and this one's coordinates in it, as BLACS' gridinfo gives them. row and col
 /// are -1 on a rank outside of the grid. The other numbers of such a rank are not read.
 struct ProcessGrid {
   int rows = 1;  ///< P

@@ -33,8 +33,8 @@ using detail::check_mpi;
 
 namespace {
 
-// The nth receive from a rank has the nth of the tags that MPI has at least, in turn: messages that are so many apart must
-// begin in order.
+// The nth receive from a rank has the nth of the tags that MPI has at least, in turn. So messages
+// that are so many apart must begin in order.
 constexpr int first_tag = 100, tags = 32767 - first_tag;
 static_assert(tags > Mailbox::most_apart);
 int tag_of(std::int64_t nth) { return first_tag + static_cast<int>(nth % tags); }
@@ -170,8 +170,8 @@ struct Mailbox::ByMpi final : State {
   std::deque<MPI_Request> told;  // to other ranks, of receives here: those that have not left
 };
 
-// The sender knows how many receives are there, and begins a message by an envelope. Both ends begin the transfers of two ranks in
-// the order of the envelopes.
+// The sender knows how many receives are there, and begins a message by an envelope. Both ends
+// begin the transfers of two ranks in the order of the envelopes.
 struct Mailbox::ByCarrier final : State {
   ByCarrier(Communicator const& ranks, std::shared_ptr<Carrier> way)
       : envelopes(ranks, 1 << 30), carrier(std::move(way)) {}

@@ -135,8 +135,8 @@ class SmallFloat {
     KOKKOS_IF_ON_HOST((return narrow_bits(value);))
   }
 
-  // Exact: the mantissa is moved to a float's position and the exponent rebased by an exact
-  // multiplication, which turns a small format's subnormals into normal floats.
+  // Exact: the mantissa is moved to a float's position, and an exact multiplication rebases the
+  // exponent. This turns a small format's subnormals into normal floats.
   KOKKOS_FUNCTION static float widen_bits(Bits stored) {
     std::uint32_t const bits = stored, magnitude = bits & (sign_bit - 1);
     std::uint32_t const sign = (bits & sign_bit) << (31 - total_bits);
@@ -174,8 +174,8 @@ class SmallFloat {
   }
 
   // Rounds a double to float so that inexact results are odd. A float has at least two bits more
-  // than the small format, so that rounding the result again equals one rounding of the double
-  // (Boldo & Melquiond, 2008).
+  // than the small format. So rounding the result again equals one rounding of the double (Boldo &
+  // Melquiond, 2008).
   KOKKOS_FUNCTION static float round_to_odd(double value) {
     float const nearest = static_cast<float>(value);
     double const back = nearest;

@@ -12,8 +12,8 @@ namespace strata {
 
 /// min_y ||beta e_1 - H y||_2 for a Hessenberg matrix H that grows by columns, by Givens rotations.
 ///
-/// A column that depends on the columns before it, up to rounding, gets no pivot: its entry of y is 0. The row that would
-/// have been its pivot's waits for a later column.
+/// A column that depends on the columns before it, up to rounding, gets no pivot: its entry of y is
+/// 0. The row that would have been its pivot's waits for a later column.
 class HessenbergLeastSquares {
  public:
   /// No column yet: the residual is |beta|.
@@ -55,8 +55,8 @@ class HessenbergLeastSquares {
     return y;
   }
 
-  /// The part of the minimiser that the last columns added, before which the residual was ten times what is left; no
-  /// entries where all columns are these.
+  /// The part of the minimiser that the last columns added. Before these columns the residual was
+  /// ten times what is left. It has no entries where all columns are such.
   std::vector<double> last_decade() const {
     std::size_t first = columns();
     while (first > 0 && residuals_[first - 1] < 10 * residual()) --first;

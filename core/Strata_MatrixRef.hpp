@@ -46,9 +46,9 @@ using ConstLike = std::conditional_t<std::is_const_v<Like>, T const, T>;
 /// A column-major matrix of run-time precision in `MemorySpace`: what the leaf operations take.
 ///
 /// It owns nothing. The matrix is `*scale` times the stored numbers. The factor is a power of two
-/// in the same memory space (nullptr means 1), so that a block can be scaled without a host round
-/// trip. Element (i, j) is stored at data[i + j * ld]. `Data` is void, or void const for a matrix
-/// that is only read. Each `MatrixRef` converts to a `ConstMatrixRef`.
+/// in the same memory space (nullptr means 1). So a block can be scaled without a host round trip.
+/// Element (i, j) is stored at data[i + j * ld]. `Data` is void, or void const for a matrix that is
+/// only read. Each `MatrixRef` converts to a `ConstMatrixRef`.
 template <class MemorySpace, class Data = void>
 struct MatrixRef {
   Data* data = nullptr;                   ///< the first element

@@ -35,8 +35,8 @@ TileMatrix<ExecutionSpace> from_block_cyclic(ExecutionSpace const& exec, BlockCy
                                              std::int64_t tile_size,
                                              TileMatrixOptions const& options = {});
 
-/// Solve A X = B with right-hand sides and solutions that the ranks hold block-cyclically: on rank
-/// 0 alone, too, in one block of a grid of one process.
+/// Solves A X = B with right-hand sides and solutions that the ranks hold block-cyclically. They
+/// may be on rank 0 alone, in one block of a grid of one process.
 ///
 /// Shape    B, X: n x m, each with blocks and a grid of its own. X may be B.
 /// Result   as of `TileFactor::solve`, with the bits of the same B whole on each rank.

@@ -138,9 +138,9 @@ class TileFactor {
 
 /// Factor a symmetric positive definite matrix in tiles that may be larger than the devices.
 ///
-/// Every tile gets its updates in the order of the columns, so that the factor has the same bits
-/// for every variant, number of devices and streams, and budget. A product of two tiles is made in
-/// the lower of their precisions, and is added up in fp32, or in fp64 for tiles in fp64.
+/// Every tile gets its updates in the order of the columns. So the factor has the same bits for
+/// every variant, number of devices and streams, and budget. A product of two tiles is made in the
+/// lower of their precisions, and is added up in fp32, or in fp64 for tiles in fp64.
 ///
 /// Rounding may make a positive definite matrix indefinite, or too coarse for a solve. Therefore
 /// the next rung of the ladder follows a breakdown with tiles below fp64, or a refinement that does

@@ -45,10 +45,10 @@ using strata::name_of;
 /// The place where finished columns are kept, and from which a later run takes them up.
 struct CheckpointOptions {
   /// A folder for one file per column of tiles; "": no checkpoint. Columns that are there already,
-  /// from the first on without a gap, are not factored again: to the same bits on any number of
-  /// ranks, devices, streams and bytes. Each of several ranks has one file or two for its tiles of
-  /// a column. The folder may be one that all ranks see, or one on each host. With one on each
-  /// host, only the same grid can go on, with each rank on the host where it was; others are
+  /// from the first on without a gap, are not factored again. The factor has the same bits on any
+  /// number of ranks, devices, streams and bytes. Each of several ranks has one file or two for its
+  /// tiles of a column. The folder may be one that all ranks see, or one on each host. With one on
+  /// each host, only the same grid can go on, with each rank on the host where it was; others are
   /// refused. Rungs of the ladder above the first have folders of their own in this folder. One
   /// factorisation uses the folder at a time. On file systems that can't lock a folder, the user
   /// must see to that.

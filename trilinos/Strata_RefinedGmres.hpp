@@ -15,7 +15,7 @@ namespace strata::trilinos {
 /// The preconditioner that the options ask for, with vectors in Scalar. Collective; fences.
 ///
 /// Throws   ValueError for Gauss-Seidel, Jacobi or AMG of a matrix with a zero on its diagonal
-///          (Automatic: none is made then), for sweeps where there are none; MemoryError; on all
+///          (Automatic: none is made then); for sweeps where there are none; MemoryError; on all
 ///          ranks.
 template <class Exec, class Scalar>
 sparse::Preconditioner<Exec, Scalar> make_preconditioner(Exec const& exec,

@@ -45,8 +45,9 @@ void require_report(Report* to) {
 /// 'L', 'l', 'U' or 'u'; nothing for others.
 std::optional<Uplo> uplo_of(char letter);
 
-/// Throws   WrongArgument with `position` unless cols columns of `rows` numbers `ld` apart can be
-///          addressed: ld >= max(1, rows), and a pointer that is not null where there are elements.
+/// Throws   WrongArgument with `position` unless `cols` columns of `rows` numbers, `ld` apart, can
+///          be addressed. That needs ld >= max(1, rows), and a pointer that is not null where there
+///          are elements.
 void require_matrix(char const* name, void const* data, std::int64_t rows, std::int64_t cols,
                     std::int64_t ld, std::size_t bytes, int position, int ld_position);
 

@@ -12,7 +12,7 @@
 
 namespace strata::c::detail {
 
-/// An instance and its operations, `Lent` to one call: on a device a stream, a vendor's handles and
+/// An instance and its operations, `Lent` to one call. On a device a stream, a vendor's handles and
 /// their workspace cost more than a small matrix does.
 class Workbench {
  public:

@@ -15,8 +15,8 @@
 
 namespace strata::c {
 
-/// Owns a C++ object with Views and instances for C or Python, which may give it up at any time:
-/// after Kokkos has ended, or in a forked child, too.
+/// Owns a C++ object with Views and instances for C or Python. They may give it up at any time,
+/// even after Kokkos has ended, or in a forked child.
 template <class Work>
 class Held {
  public:

@@ -15,11 +15,12 @@ namespace strata {
 
 /// Factorisations and solves of many small systems of one order, on one execution-space instance.
 ///
-/// Each call takes the matrices of the first system and where the others lie: `batch.count` of
-/// them, `stride_a` numbers between the matrices and `stride_b` between the right-hand sides. What
-/// happens to one system depends on no other. Up to order `largest_order` Strata's own kernels take
-/// a batch as a whole; larger ones go to the vendor's, or one after the other to `LeafBlas`. So do,
-/// on hosts, batches that would leave most lanes of the vectors empty.
+/// Each call takes the matrices of the first system, and where the others lie. There are
+/// `batch.count` systems, `stride_a` numbers between the matrices and `stride_b` between the
+/// right-hand sides. What happens to one system depends on no other. Up to order `largest_order`
+/// Strata's own kernels take a batch as a whole. Larger systems go to the vendor's kernels, or one
+/// after the other to `LeafBlas`. So do, on hosts, batches that would leave most lanes of the
+/// vectors empty.
 ///
 /// Sync     enqueued on the instance; fences to let the workspace grow, and in `posv` where one
 ///          system after the other goes to `LeafBlas`.

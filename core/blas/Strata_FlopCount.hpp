@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-// Operation counts and memory traffic of the dense operations: additions, multiplications,
-// divisions and square roots count one each; factors alpha and beta are free, as in LAPACK's
+// Operation counts and memory traffic of the dense operations. Additions, multiplications,
+// divisions and square roots count one each. Factors alpha and beta are free, as in LAPACK's
 // counts. All are exact in 64 bits up to n = 1e6, the order at which 2 n^3 is 2e18.
 //
 // The byte counts are the least that an operation can move: each operand once from memory, each
-// result once to it; sizes are the bytes of one stored number.
+// result once to memory. Sizes are the bytes of one stored number.
 //
 // Source   Blackford & Dongarra, Installation Guide for LAPACK, LAPACK Working Note 41, 1999,
 //          appendix C.

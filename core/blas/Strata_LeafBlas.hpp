@@ -87,10 +87,9 @@ class LeafBlas {
   /// Throws   ShapeError if an extent is negative.
   void reserve_product(Precision format, std::int64_t m, std::int64_t n, std::int64_t k);
 
-  /// Promises that these scales, which lie in one memory, keep their values until the next call.
-  /// The factor alpha a b / c of a product whose scales are all among them is then written to the
-  /// device once, not for each such product. An empty view ends the promise; `urgent()` is told
-  /// apart.
+  /// Promises that these scales, which lie in one memory, keep their values until the next call. If
+  /// all scales of a product are among them, its factor alpha a b / c is written to the device
+  /// once, not for each such product. An empty view ends the promise; `urgent()` is told apart.
   void set_fixed_scales(Kokkos::View<double const*, memory_space> const& scales);
 
   static constexpr int scratch_slots = 8;  ///< number of slots of `scratch`, numbered from 0

@@ -20,16 +20,16 @@ namespace strata {
 ///          for what is no finite number in the range of fp64, and for lines of unlike length.
 HostMatrix read_matrix(std::string const& path, ReadOptions const& options = {});
 
-/// As `read_matrix`, for a matrix that must be symmetric: by its header, or by its numbers up to
-/// rounding (then the lower triangle counts, see `symmetrize`).
+/// As `read_matrix`, for a matrix that must be symmetric. It is so by its header, or by its numbers
+/// up to rounding (then the lower triangle counts, see `symmetrize`).
 ///
 /// Throws   also IoError "path: ..." if it is not square or not symmetric, with the position and
 ///          the
 /// values.
 HostMatrix read_symmetric_matrix(std::string const& path, ReadOptions const& options = {});
 
-/// Write a dense matrix in the format that the file's name says: .npy (one column as a vector),
-/// .mtx or .mtx.gz (a Matrix Market array), .csv (commas) or .txt (blanks).
+/// Writes a dense matrix in the format that the file's name says. These are .npy (one column as a
+/// vector), .mtx or .mtx.gz (a Matrix Market array), .csv (commas) and .txt (blanks).
 ///
 /// Result   numbers that read back to the same bits. The file appears whole or not at all.
 ///          `on_progress` hears now and then what part of the numbers was written, 0 to 1; what it

@@ -17,8 +17,9 @@ struct TracedProcess {
   std::vector<RecordedSpan> spans;  ///< spans of a Recorder
 };
 
-/// Write spans as Chrome's trace-event JSON, for Perfetto or chrome://tracing: times in
-/// microseconds since the first of all spans, process k with the number k, its tracks by name.
+/// Writes spans as Chrome's trace-event JSON, for Perfetto or chrome://tracing. Times are in
+/// microseconds since the first of all spans. Process k has the number k, and its tracks have their
+/// names.
 ///
 /// Result   spans are complete events ("X"), by track and then outer before inner; bytes that
 ///          are not UTF-8 are replaced.

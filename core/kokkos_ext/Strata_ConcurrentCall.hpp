@@ -19,8 +19,8 @@ class ConcurrentCall {
   ConcurrentCall& operator=(ConcurrentCall const&) = delete;
 };
 
-/// Whether this process was forked while another thread of its parent held a ConcurrentCall: what
-/// that had, locks and half of a result, nobody will ever give back here.
+/// Whether this process was forked while another thread of its parent held a ConcurrentCall. Nobody
+/// will ever give back here what that thread had: locks and half of a result.
 [[nodiscard]] bool is_forked_amid_calls() noexcept;
 
 /// The right to capture: not `granted` while another thread holds a ConcurrentCall or this right.

@@ -7,11 +7,13 @@
 
 #include <Kokkos_Core.hpp>
 
-// The runtime of the GPU that this Kokkos is built for, CUDA or HIP, by what their names share: a source
-// in a `vendor/` folder that includes it serves both. Without such a GPU there is nothing here.
+// The runtime of the GPU that this Kokkos is built for, CUDA or HIP, by what their names share. A
+// source in a `vendor/` folder that includes it serves both. Without such a GPU there is nothing
+// here.
 
-/// STRATA_RUNTIME(EventRecord) is cudaEventRecord or hipEventRecord, STRATA_RUNTIME_TEXT(EventRecord)
-/// its name as a string; STRATA_CUDA_OR_HIP(a, b) is a or b, for what is called otherwise.
+/// STRATA_RUNTIME(EventRecord) is cudaEventRecord or hipEventRecord,
+/// STRATA_RUNTIME_TEXT(EventRecord) its name as a string; STRATA_CUDA_OR_HIP(a, b) is a or b, for
+/// what is called otherwise.
 #if defined(KOKKOS_ENABLE_CUDA)
 #include <cuda_runtime_api.h>
 #define STRATA_RUNTIME(name) cuda##name
@@ -95,7 +97,8 @@ class Event {
   EventHandle handle_ = nullptr;
 };
 
-/// A stream that waits for no other; an urgent one's kernels go first. It outlives the instance on it.
+/// A stream that waits for no other; an urgent one's kernels go first. It outlives the instance on
+/// it.
 class Stream {
  public:
   Stream(int device, bool urgent) {

@@ -12,8 +12,8 @@
 
 namespace strata {
 
-/// Views side by side in one allocation, which costs a host a microsecond and a device many: once
-/// to make it, and once to free it.
+/// Views side by side in one allocation. An allocation costs a host a microsecond and a device
+/// many, once to make it and once to free it.
 ///
 /// A function that lays out each View is called twice, see `allocate_pieces`: a first pass counts
 /// the bytes, a second one sets the Views.

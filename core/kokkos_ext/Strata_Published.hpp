@@ -17,7 +17,7 @@ namespace strata {
 /// Numbers that one team of a kernel writes and others wait for: each is its own flag, as all bits
 /// are 1 until it is there.
 ///
-/// A kernel that waits must not wait for a team that may not have begun: Its pieces of work need an
+/// A kernel must not wait for a team that may not have begun. The kernel's pieces of work need an
 /// order in which each needs earlier pieces alone. Teams take pieces in the order in which the
 /// teams start (`atomic_fetch_add`), not by their rank.
 template <class T>

@@ -89,8 +89,8 @@ struct Track {
   char const* name;  ///< a literal
 };
 
-/// Tells the thread's recorder, if it has one, how long the scope takes: what it enqueues on an
-/// instance, which must outlive it, or what the host does in it.
+/// Tells the thread's recorder, if it has one, how long the scope takes. It counts what the scope
+/// enqueues on an instance, which must outlive it, or what the host does in it.
 class Span {
  public:
   /// Records by the host's clock, on the track "host".

@@ -24,8 +24,8 @@ void enqueue_wait(Exec const& waiting, Exec const& awaited);
 
 namespace strata {
 
-/// An instance on the same device whose kernels go first where both have some to run; on a host,
-/// where two instances would share the cores, the same one.
+/// An instance on the same device whose kernels go first where both have some to run. On a host,
+/// where two instances would share the cores, it is the same one.
 ///
 /// Sync     its end waits for the work enqueued on it.
 template <class Exec>
@@ -36,8 +36,8 @@ std::shared_ptr<Exec const> urgent_instance(Exec const& exec) {
     return vendor::urgent_instance(exec);
 }
 
-/// An instance on the same device that is nobody else's; on a device one that is `Lent`, since it costs more to make
-/// than many a call.
+/// An instance on the same device that is nobody else's. On a device it is `Lent`, since it costs
+/// more to make than many a call.
 ///
 /// Sync     its end waits for the work enqueued on it.
 template <class Exec>

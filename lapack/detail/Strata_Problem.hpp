@@ -26,11 +26,11 @@ struct Problem {
   std::int64_t iter = 0, info = 0;
 };
 
-/// Do what LAPACK documents of `routine`: check the arguments, XERBLA told of a wrong one, and solve
-/// the problem in Strata or, below the threshold, in the system's LAPACK.
+/// Does what LAPACK documents of `routine`. It checks the arguments, and tells XERBLA of a wrong
+/// one. It solves the problem in Strata or, below the threshold, in the system's LAPACK.
 ///
-/// Result   as LAPACK; info = -1010, LAPACKE's code of a want of memory, if neither could, for which
-///          a sentence on stderr gives the reason.
+/// Result   as LAPACK; info = -1010, LAPACKE's code of a want of memory, if neither could, for
+///          which a sentence on stderr gives the reason.
 template <class T>
 void solve(Routine routine, Width width, Problem<T>& problem) noexcept;
 

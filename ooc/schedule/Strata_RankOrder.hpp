@@ -114,8 +114,8 @@ std::int64_t room_of(RankOrder const& order, int rank);
 /// The largest `room_of` of any rank.
 std::int64_t room_of(RankOrder const& order);
 
-/// Play all ranks together, as `check_messages` does, each with the room of `room_of`: each tile
-/// has each of its updates once and in the order of the columns.
+/// Plays all ranks together, as `check_messages` does, each with the room of `room_of`. Checks that
+/// each tile has each of its updates once and in the order of the columns.
 RankCheck check_order(RankOrder const& order);
 
 }  // namespace strata::ooc

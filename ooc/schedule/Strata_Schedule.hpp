@@ -33,15 +33,15 @@ struct Schedule {
   bool operator==(Schedule const&) const = default;
 };
 
-/// The left-looking factorisation, by columns of tiles; rows of tiles are dealt to the devices in
+/// The left-looking factorisation, by columns of tiles. Rows of tiles are dealt to the devices in
 /// turn, and the tasks of a device to its streams. With several ranks device g belongs to rank g %
 /// ranks, and a rank's rows (`owner_of`) go round its devices.
 ///
-/// With column_block > 1 so many columns are factored together, row by row: what a row has to its
+/// With column_block > 1 so many columns are factored together, row by row. What a row has to its
 /// left is then read once for all of them. With single columns and several streams the next
-/// diagonal tile comes before the last two rows of each stream, so that its POTRF has others to
-/// hide behind. Where memory is short this costs bytes: the operands of that tile may have left
-/// before the column that needs them begins.
+/// diagonal tile comes before the last two rows of each stream. So its POTRF hides behind these
+/// rows. Where memory is short this costs bytes: the operands of that tile may have left before the
+/// column that needs them begins.
 ///
 /// Throws   ShapeError if tiles < 0 or the first column is not in [0, tiles]; ValueError if
 ///          devices, streams, column_block or ranks < 1, or the devices are no multiple of the
@@ -61,8 +61,8 @@ struct ScheduleCheck {
   bool ok() const { return fault.empty(); }
 };
 
-/// Play the schedule: each tile is written exactly once, and streams that wait for one another's
-/// tiles in their fixed order all come to their end. Cost: one step for each update.
+/// Plays the schedule and checks it. Each tile is written exactly once. Streams that wait for one
+/// another's tiles in their fixed order all come to their end. Cost: one step for each update.
 ScheduleCheck check_schedule(Schedule const& schedule);
 
 /// One line for each stream: "device 0 stream 1: (1,0) (3,0) ...".

@@ -77,10 +77,10 @@ std::vector<int> ranks_that_share(Devices const& devices, Communicator const* co
 /// makes nothing anew.
 ///
 /// Copies are the same team. One thread uses it at a time, and another that tries gets a
-/// ValueError; the calls of one thread, for any matrices, may follow one another in any order.
+/// ValueError. The calls of one thread, for any matrices, may follow one another in any order.
 /// After an exception it works as before. It must be gone, or released, before Kokkos is finalized.
 /// In a process that was forked while no call used it a team of workers on the host starts new
-/// threads; neither a GPU nor OpenMP can be used there.
+/// threads. Neither a GPU nor OpenMP can be used there.
 ///
 /// Memory   made at the first use, and kept until `release` or the end of the last copy; but pieces
 ///          above 1 GiB, which cost nothing beside the work on as much, until the call ends.

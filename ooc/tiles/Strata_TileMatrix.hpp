@@ -49,7 +49,7 @@ struct TileMatrixOptions : TileStoreOptions {
   bool equilibrate = true;  ///< store D A D, D powers of two that bring the diagonal into [1/2, 2]
   /// The generator may run on any device, and in several threads at once: residuals then use all
   /// devices. True of `matern_tiles`, `file_tiles` and `dominant_tiles`. Its kernels must not copy
-  /// a View that counts references and that other threads copy too: a Kokkos that was configured
+  /// a View that counts references and that other threads copy too. A Kokkos that was configured
   /// with Kokkos_ENABLE_ATOMICS_BYPASS, as Debian's, miscounts.
   bool anywhere = false;
   /// Hears after each tile what part of the filling is done, 0 to 1. With mixed precisions the

@@ -13,8 +13,9 @@
 #include <cmath>
 #include <vector>
 
-// The kernels of sparse solvers on the 27-point matrix of a cube, and Kokkos Kernels' beside them. Bytes are
-// those that have to be moved once: entries, and vectors without what a cache would save or lose.
+// The kernels of sparse solvers on the 27-point matrix of a cube, and Kokkos Kernels' beside them.
+// Bytes are those that have to be moved once: entries, and vectors without what a cache would save
+// or lose.
 
 namespace strata::perf {
 
@@ -104,8 +105,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// The entries up to the diagonal are read, and x is not; ratio_to_full: the median time of full sweeps, each just
-// before one from zero, by theirs.
+// The entries up to the diagonal are read, and x is not. ratio_to_full is the median time of full
+// sweeps, each just before one from zero, over the median time of the latter.
 template <class Scalar>
 void sweep_from_zero(Run& run, DistributedMatrix<Exec> const& A) {
   Exec const& exec = run.exec();

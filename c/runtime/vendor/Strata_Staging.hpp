@@ -17,8 +17,8 @@ enum class Way { ToDevice, ToHost };
 /// on an instance.
 ///
 /// A driver alone copies ordinary memory at a fifth of the bus's rate and less. Here up to eight
-/// threads take pieces in turns: each copies them to or from pinned memory of its own while the bus
-/// is at work on others.
+/// threads take pieces in turns. Each copies them to or from its own pinned memory while the bus is
+/// at work on others.
 ///
 /// Sync     returns when the copy is there.
 /// Memory   4 MiB of pinned memory for each thread; the memory of up to four callers at once is

@@ -10,8 +10,8 @@
 
 namespace strata::detail {
 
-/// A batch on a host: each lane of the processor's vectors holds a system of its own, so that small
-/// orders fill them as large ones do. The widest vectors that the processor has are chosen when the
+/// A batch on a host. Each lane of the processor's vectors holds one system, so that small orders
+/// fill the vectors as large ones do. The widest vectors that the processor has are chosen when the
 /// program runs.
 ///
 /// Source   compact batched BLAS: Kim et al., Designing vector-friendly compact BLAS and LAPACK

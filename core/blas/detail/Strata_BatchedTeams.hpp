@@ -148,8 +148,8 @@ struct BatchedTeams {
       member.team_barrier();
     }
 
-    // Columns j to j + step of row i, the first of them `here`, if it is not before row `first`:
-    // they are on their way while others are used.
+    // Columns j to j + step of row i, the first of them `here`, if i is not before `first`. They
+    // are on their way while others are used.
     KOKKOS_FORCEINLINE_FUNCTION Row fetch(T const* here, int j, int first) const {
       Row row{};
       if (i < first) return row;

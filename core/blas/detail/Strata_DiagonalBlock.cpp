@@ -16,8 +16,8 @@ namespace {
 
 constexpr int width = 8;  // columns of one step
 
-/// L of a step's pivot block, factored by every thread of the solving group for itself: 1 / diag(L)
-/// and what is below; on the diagonal the pivots stay.
+/// L of a step's pivot block, which every thread of the solving group factors for itself: 1 /
+/// diag(L) and what is below. On the diagonal the pivots stay.
 template <class T>
 struct PivotBlock {
   T l[width][width];
@@ -61,8 +61,8 @@ struct PivotBlock {
 /// of each step. A column leaves the registers when its step is done, and the others move up. The
 /// next step's columns are solved for while the holders still update with this one's. Solvers come
 /// first, for the chain of pivots takes the time and a scheduler prefers the warps of low number.
-/// Nothing depends on what the device runs in step: warps of 32 are the groups, wavefronts of 64
-/// pairs of them, and holders and solvers never share one.
+/// Nothing depends on what the device runs in step. Warps of 32 are the groups, and wavefronts of
+/// 64 are pairs of groups. Holders and solvers never share one.
 ///
 /// is_full: the block has the largest order, so that no row or column need be left out.
 template <class T, class Memory, bool is_full>

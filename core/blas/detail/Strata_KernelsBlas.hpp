@@ -8,7 +8,7 @@
 namespace strata::detail {
 
 /// Kokkos Kernels' gemm and trsm for fp32 or fp64 throughout, without scales, with the members of
-/// `vendor::Blas`; false for all else, and where its 32-bit indices would overflow.
+/// `vendor::Blas`. They return false for all else, and where the 32-bit indices would overflow.
 template <class Exec>
 class KernelsBlas {
  public:

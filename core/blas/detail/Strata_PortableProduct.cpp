@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// gemm, syrk and symm as one tiled kernel: tiles of the operands and of the sum lie in scratch memory.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause gemm, syrk and
+// symm as one tiled kernel: tiles of the operands and of the sum lie in scratch memory.
 #include <core/Strata_Errors.hpp>
 #include <core/blas/detail/Strata_PortableBlas.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -22,8 +21,9 @@ struct Operand {
 template <class Exec, class Acc>
 struct TiledProduct {
   using Memory = typename Exec::memory_space;
-  // The three tiles take less than 28 KiB. A thread has a micro x micro block of the sum in registers: on a
-  // host of neighbouring rows (vectors), on a device of rows `edge / micro` apart (no bank conflicts).
+  // The three tiles take less than 28 KiB. A thread has a micro x micro block of the sum in
+  // registers. On a host it has neighbouring rows (vectors), on a device rows `edge / micro` apart
+  // (no bank conflicts).
   static constexpr int edge = sizeof(Acc) == 4 ? 64 : 32, depth = sizeof(Acc) == 4 ? 16 : 32;
   static constexpr int padded = edge + 1, micro = 4, blocks = edge / micro;
   static constexpr int block_step = runs_on_host<Exec> ? micro : 1;

@@ -50,8 +50,8 @@ void unstack(Exec const& exec, Matrix const& X, std::int64_t block, Matrix const
       });
 }
 
-/// `LeafBlas::potrf_invert` on a device: what takes A to L takes the identity below it to L^-T, so
-/// that each step is one diagonal block and two products of n rows.
+/// `LeafBlas::potrf_invert` on a device. What takes A to L takes the identity below it to L^-T. So
+/// each step is one diagonal block and two products of n rows.
 template <class Exec, class Gemm, class Matrix, class InfoView>
 void potrf_invert(Exec const& exec, Workspace<Exec>& workspace, Gemm const& gemm, Matrix const& A,
                   Matrix const& inverse, std::int64_t offset, InfoView const& info) {

@@ -292,8 +292,8 @@ void launch(Exec const& exec, int teams, Kernel const& kernel) {
   Kokkos::parallel_for("strata::core::thin_triangular", policy, kernel);
 }
 
-/// Whether the kernels take L and X, and then `work(bits, system)` with memory for `solutions`
-/// times the numbers of X and the counter of teams, all of it unset.
+/// Whether the kernels take L and X. If so, calls `work(bits, system)` with memory for `solutions`
+/// times the numbers of X and the counter of teams, all unset.
 template <class Exec, class L, class X, class Work>
 bool with_room(Exec const& exec, detail::Workspace<Exec>& workspace, Diag diag, double alpha,
                L const& l, X const& x, int solutions, Work const& work) {

@@ -129,8 +129,8 @@ void ThreadControl::end(int before) noexcept {
 
 namespace {
 
-// A thread is worth its start and its wait for this many flops, less than a millisecond; a number
-// from memory takes as long as 16 of them.
+// A thread is worth its start and its wait for this many flops, less than a millisecond. A number
+// from memory takes as long as 16 flops.
 constexpr double flops_of_thread = 16777216, flops_of_number = 16;
 
 int worth(double flops, double numbers) {

@@ -126,8 +126,8 @@ class Progress {
 /// elimination goes to C + 32 j, not divided by the root of its pivot. What lies above the diagonal
 /// means nothing.
 ///
-/// All else waits for this. So it is one piece of code without loops, in which the work of a column
-/// is done while the next one and its pivot are on their way.
+/// All else waits for this. So it is one piece of code without loops. The work of a column is done
+/// while the next column and its pivot are on their way.
 template <class T>
 __device__ __noinline__ void eliminate_block(int s_at, int c_at, int first_eighth) {
   int const i = threadIdx.x % lanes;
@@ -159,8 +159,8 @@ __device__ __noinline__ void eliminate_block(int s_at, int c_at, int first_eight
   }
 }
 
-/// A power of two in whose units a row of L^-1 is found, as 1 / d may overflow for what is left
-/// there of A's diagonal, d.
+/// A power of two in whose units a row of L^-1 is found. It is needed as 1 / d may overflow for d,
+/// what is left there of A's diagonal.
 template <class T>
 __device__ __forceinline__ T unit_of_inverse(T d) {
   constexpr T large = sizeof(T) == 8 ? T(0x1p600) : T(0x1p80f);
@@ -172,8 +172,8 @@ __device__ __forceinline__ T unit_of_inverse(T d) {
 template <class T>
 class Followers {
  public:
-  /// Where a lane's row comes from and goes to: distances in the shared memory (`to` < 0: not
-  /// there), and a tile of the workspace, where it is `factor` X.
+  /// The places from which a lane's row comes and to which it goes. They are distances in the
+  /// shared memory (`to` < 0: not there), and a tile of the workspace, where the row is `factor` X.
   struct Row {
     int from, to;
     T* tile;

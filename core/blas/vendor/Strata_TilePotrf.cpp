@@ -40,8 +40,8 @@ __global__ void __launch_bounds__(threads, 1) factor(Matrices<T> m) {
 #endif
 }
 
-/// Whether the device can run the kernel, and code for it was compiled that is not empty; if so, it
-/// may take the shared memory that it needs.
+/// Whether the device can run the kernel, and code for it was compiled that is not empty. If so,
+/// the kernel may take the shared memory that it needs.
 template <class T>
 bool prepare(Kokkos::Cuda const& exec) {
   auto const& device = exec.cuda_device_prop();

@@ -29,9 +29,9 @@ namespace strata::vendor {
 ///          compiled for older devices alone.
 /// Sync     enqueued; fences where the workspace grows.
 /// Blocks   `most_blocks` at most; their number changes no bit.
-/// Memory   workspace, of which nothing is taken, and with the inverse one that nobody else uses,
-///          also in a replay of captured work: it stays as the next call needs it. It holds n^2/2
-///          numbers and 12288 for each tile on the diagonal; n^2 with the inverse.
+/// Memory   workspace, of which nothing is taken. With the inverse nobody else may use the
+///          workspace, also in a replay of captured work: it stays as the next call needs it. It
+///          holds n^2/2 numbers and 12288 for each tile on the diagonal; n^2 with the inverse.
 /// Throws   MemoryError where they can't be had: another factorisation would have other bits.
 /// Error    |A - L L^T| <= c n eps |L| |L^T| as for any Cholesky factorisation in the type,
 ///          whatever the condition of A. Products with the inverse of a diagonal tile are corrected

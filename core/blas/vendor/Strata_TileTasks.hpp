@@ -16,8 +16,8 @@
 
 namespace strata::vendor::tiles {
 
-/// The operands, and the workspace by whose tiles tasks hand on numbers: each number is its own
-/// flag, as all bits are 1 until it is there.
+/// The operands, and the workspace by whose tiles tasks hand on numbers. Each number is its own
+/// flag: all bits are 1 until it is there.
 template <class T>
 struct Matrices {
   T *A, *V;  ///< V: the inverse, or null
@@ -168,8 +168,8 @@ __device__ __forceinline__ void store(T const* S, T* to, std::int64_t ld_to, int
 /// its own. It does so at its end, since in a column that block waits for the tile below before it
 /// has sent all.
 ///
-/// No task waits for one of a higher number, and that block for none that waits for what it has not
-/// sent yet: so that two blocks are enough.
+/// No task waits for a task of a higher number. That block waits for no task that waits for what
+/// the block has not sent yet. So two blocks are enough.
 template <class T>
 class TileTask {
  public:

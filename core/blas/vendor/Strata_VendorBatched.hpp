@@ -14,7 +14,7 @@ namespace strata::vendor {
 
 /// The vendor's routines for a batch, on one instance: cuSOLVER, rocSOLVER, or a loop over LAPACK.
 ///
-/// Each member does the operation of the same name in `BatchedBlas` and returns true, or returns
+/// Each member does the operation of the same name in `BatchedBlas` and returns true. It returns
 /// false, with nothing done, if the build lacks the library. Shapes are already checked and no
 /// extent is 0.
 template <class ExecutionSpace>

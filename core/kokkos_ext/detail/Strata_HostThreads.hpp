@@ -27,8 +27,8 @@ inline int host_threads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// Call f(k) for every k in [0, count) from as many threads as the process may use, for host code
-/// that no Kokkos backend runs in parallel. Results must not depend on the order of the calls.
+/// Calls f(k) for every k in [0, count) from as many threads as the process may use. It is for host
+/// code that no Kokkos backend runs in parallel. Results must not depend on the order of the calls.
 /// `on_done` hears after each how many there were, in this order, from one thread at a time.
 ///
 /// Throws   what f and on_done throw, once all threads have stopped.

@@ -16,10 +16,11 @@
 
 namespace strata::detail {
 
-/// Memory of one instance for widened operands: a stack of matrices that grows to the largest request.
+/// Memory of one instance for widened operands: a stack of matrices that grows to the largest
+/// request.
 ///
-/// An operation states all that it needs with `ensure` and then takes it piece by piece; an operation inside
-/// another takes from what is left. Growing, and the end, fence the instance.
+/// An operation states all that it needs with `ensure` and then takes it piece by piece; an
+/// operation inside another takes from what is left. Growing, and the end, fence the instance.
 template <class Exec>
 class Workspace {
  public:
@@ -40,8 +41,9 @@ class Workspace {
 
   /// Room for `more` bytes on top of what is taken; only a stack that is empty can grow.
   ///
-  /// Throws   MemoryError with the bytes asked for, also while the instance's work is captured for a replay, as where the
-  ///          same room was refused before and who asked did without.
+  /// Throws   MemoryError with the bytes asked for. It is also thrown while the instance's work is
+  ///          captured for a replay, when no memory can be had. That happens where the same room
+  ///          was refused in the run before and the caller did without.
   void ensure(std::size_t more) {
     if (used_ + more <= buffer_.size()) return;
     STRATA_REQUIRE(MemoryError, used_ == 0, "workspace: ", used_ + more, " bytes needed, ",
@@ -53,7 +55,8 @@ class Workspace {
     buffer_ = Buffer<Exec>(exec_, "strata::core::workspace", more);
   }
 
-  /// The first bytes of an empty stack whose bits are all 1: as many as somebody left so, since when nobody took any.
+  /// The first bytes of an empty stack whose bits are all 1: as many as somebody left so, since
+  /// when nobody took any.
   std::size_t unset() const { return unset_; }
   /// By whoever has the only frame, at its end.
   void leave_unset(std::size_t bytes) { unset_ = bytes; }

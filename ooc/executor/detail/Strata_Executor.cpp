@@ -90,8 +90,8 @@ std::int64_t Executor<Exec>::blocks_of_others(std::size_t device) const {
   return plan_.blocks_per_tile() - (is_at_home_[device] || room_bytes_ > 0 ? 1 : 0);
 }
 
-// What the tiles of other ranks take of the only device's budget, so that they come to it at once,
-// if that leaves most of it.
+// What the tiles of other ranks take of the only device's budget. If that leaves most of the
+// budget, they come to the device at once.
 template <class Exec>
 std::size_t Executor<Exec>::room_on_device() const {
   if (is_at_home_.front()) return 0;

@@ -26,9 +26,9 @@ namespace strata::ooc::detail {
 ///
 /// Where a tile has several visits, its sums stay on the device between visits if there is room for
 /// all tiles of the rank. Else the sums go home after each visit, to where the tile is stored. A
-/// worker on a host whose budget was left open has all tiles at home: its pool holds what they are
-/// rounded to, and sums of low ones. A device has tiles at home that the matrix keeps in its
-/// memory, and tiles of other ranks that come to slots there.
+/// worker on a host whose budget was left open has all tiles at home. Its pool holds their rounded
+/// copies, and sums of tiles in low precision. A device has tiles at home that the matrix keeps in
+/// its memory, and tiles of other ranks that come to slots there.
 template <class ExecutionSpace>
 class Executor {
  public:

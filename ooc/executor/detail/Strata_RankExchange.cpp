@@ -28,8 +28,8 @@ void tell(char const* what, Message const& message, char const* whom, int rank) 
                 now, now);
 }
 
-// Sends to one rank: the next one in order, and, with few under way, a tile that is final before
-// it, which the rank has room for.
+// Sends to one rank the next tile in order. With few under way it also sends a tile that is final
+// before, for which the rank has room.
 constexpr int most_open = 16, most_open_early = 2;
 // Between looks at messages. On a host they take time from the streams' products, so that looks
 // become rare while nothing moves and no stream waits for a tile.

@@ -16,7 +16,7 @@ namespace strata::ooc::detail {
 
 /// Which tile lies where in a device's memory: the bookkeeping, without memory.
 ///
-/// Memory is cut into blocks of `units` units; a tile takes 1, 2, 4, ... units at a multiple of its
+/// Memory is cut into blocks of `units` units. A tile takes 1, 2, 4, ... units at a multiple of its
 /// size, so that what is freed always fits again. A tile is known by a key in [0, keys). Not to be
 /// used by two threads at once.
 class TileCache {

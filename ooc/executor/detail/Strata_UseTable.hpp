@@ -22,11 +22,10 @@ enum class Eviction : std::uint8_t { AtOnce, LeastRecentlyUsed, FurthestUse };
 /// When each key is used again on one device, as far as a static schedule tells. The clock counts
 /// the steps of each stream, as if all streams went at the same pace.
 ///
-/// A tile is used first by the visits to it, and then by those to tiles of its row, as whose
-/// operand it is named by the step. To keep each use would take as many entries as there are
-/// products. The table keeps the visits to each row, super-panel by super-panel, and for each key
-/// how far it has come in its own visits. So all calls for a key together look once at each visit
-/// that may use it.
+/// First the visits to a tile use it. Then visits to tiles of its row use it as an operand, which
+/// the step names. To keep each use would take as many entries as there are products. The table
+/// keeps the visits to each row, super-panel by super-panel, and for each key how far it has come
+/// in its own visits. So all calls for a key together look once at each visit that may use it.
 ///
 /// Memory   100 bytes for each visit, 4 for each tile and 12 for each key.
 class UseTable {
@@ -141,8 +140,8 @@ class UseTable {
     positions_[static_cast<std::size_t>(key)] = position;
   }
 
-  // Whether a visit whose row or column is i takes L_ik in that form: as an operand of a product,
-  // or as the triangle of its TRSM.
+  // Whether a visit whose row or column is i takes L_ik in that form. It takes L_ik as an operand
+  // of a product, or as the triangle of its TRSM.
   bool is_used(std::int64_t i, std::int64_t k, int form, Visit const& visit) const {
     auto const [row, col, first, last, is_last] = visit;
     if (k >= first && k < last) return precision_rank(plan_->product(row, col, k)) == form;

@@ -25,8 +25,8 @@ struct TileMeasure {
   std::uint64_t digest;
 };
 
-/// The digest of one number at a position: the last step of splitmix64, a bijection that turns one
-/// changed bit into a change of any bit with probability 1/2.
+/// The digest of one number at a position. It is the last step of splitmix64, a bijection that
+/// turns one changed bit into a change of any bit with probability 1/2.
 ///
 /// Source   Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014,
 ///          doi:10.1145/2660193.2660195, with Stafford's constants (variant 13).

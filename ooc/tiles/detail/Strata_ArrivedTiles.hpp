@@ -29,8 +29,8 @@ class ArrivedTiles {
   ///          that.
   void bring(std::vector<WholeBlock> const& tiles);
 
-  /// block = the tile whose first entry is (row, col): one that has arrived, or, where one rank has
-  /// all of A, any, from several threads at once. Above the diagonal zeros.
+  /// block = the tile whose first entry is (row, col), which must have arrived. Where one rank has
+  /// all of A, it may be any tile, from several threads at once. Above the diagonal zeros.
   void read(std::int64_t row, std::int64_t col, HostBlock const& block) const;
 
   /// A.

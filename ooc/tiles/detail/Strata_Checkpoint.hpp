@@ -56,12 +56,12 @@ struct TileBytes {
 using CopyTile = std::function<void(void* to, void const* from, std::size_t bytes)>;
 
 /// A folder of columns that one factorisation uses at a time. It is made if it is not there. Files
-/// that a killed process left half written are removed. Several ranks see one folder, or several,
-/// as on hosts with disks of their own: of those that see the same one the first locks and cleans
-/// it.
+/// that a killed process left half written are removed. Several ranks see one folder, or several
+/// folders, as on hosts with their own disks. Of the ranks that see the same folder, the first
+/// locks and cleans it.
 ///
-/// Some file systems can't lock a folder. There the user must see to it that it is used by one
-/// factorisation, and what looks half written stays, since another process may be writing it.
+/// Some file systems can't lock a folder. There the user must see to it that one factorisation uses
+/// the folder. What looks half written stays, since another process may be writing it.
 class CheckpointFolder {
  public:
   using Lock = int (*)(int, int);  ///< flock, or what a test has in its place

@@ -69,7 +69,8 @@ std::optional<std::vector<ColumnPart>> files_of_column(TileMatrix<Exec> const& m
   return std::nullopt;
 }
 
-// A part that is not taken up is seen by all ranks that have tiles in it, or it is of another grid, or of a rank on another host.
+// A part that is not taken up is seen by all ranks that have tiles in it. Or it belongs to another
+// grid, or to a rank on another host.
 template <class Exec>
 void require_seen(TileMatrix<Exec> const& matrix, CheckpointFolder const& folder,
                   ColumnPart const& part) {

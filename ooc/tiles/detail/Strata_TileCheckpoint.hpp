@@ -29,11 +29,13 @@ std::vector<ColumnPart> own_parts(TileMatrix<ExecutionSpace> const& matrix, std:
 template <class ExecutionSpace>
 CheckpointHeader header_of(TileMatrix<ExecutionSpace> const& matrix, ColumnPart const& part);
 
-/// Columns that a checkpoint holds, read into the matrix: those, from the first on, of which each rank sees files with its
-/// tiles, in whatever parts they are. How many there are; of the folder "" none. Collective.
+/// Reads the columns that a checkpoint holds into the matrix. They are the columns, from the first
+/// on, of which each rank sees files with its tiles, in whatever parts. How many there are; of the
+/// folder "" none. Collective.
 ///
-/// Throws   what `check_column` throws of these, and of later ones that this rank will write again; IoError if a later one
-///          has tiles of a rank that does not see it; what `read_column` throws. What is refused leaves the matrix as it was.
+/// Throws   what `check_column` throws of these, and of later ones that this rank will write again;
+///          IoError if a later one has tiles of a rank that does not see it; what `read_column`
+///          throws. What is refused leaves the matrix as it was.
 template <class ExecutionSpace>
 std::int64_t resume(TileMatrix<ExecutionSpace>& matrix, CheckpointFolder const& folder);
 

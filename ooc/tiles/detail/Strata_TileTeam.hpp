@@ -20,9 +20,9 @@ namespace strata::ooc::detail {
 /// Devices of a machine that pass together over the tiles of a factor or of its matrix, a thread
 /// each.
 ///
-/// Rows of tiles, backwards columns, go round the devices, so that each tile is copied to one of
-/// them only; blocks of vectors pass between them through host memory. Every block gets its updates
-/// in the order of the columns, in blocks stored alike: a substitution has the same bits on any
+/// Rows of tiles, backwards columns, go round the devices. So each tile is copied to one of them
+/// only. Blocks of vectors pass between devices through host memory. Every block gets its updates
+/// in the order of the columns, in blocks stored alike. So a substitution has the same bits on any
 /// number of devices.
 ///
 /// If several ranks hold the matrix, each rank has all vectors and works with the device of `exec`.

@@ -7,8 +7,8 @@
 
 #include <span>
 
-// The passes of several ranks, each with all vectors and its own tiles; every block has its updates
-// in the order that it has them in on one rank.
+// The passes of several ranks, each with all vectors and its own tiles. Every block has its updates
+// in the same order as on one rank.
 namespace strata::ooc::detail {
 
 // The blocks i in [begin, end) of the stage, as rank `root` has them, on all ranks.
