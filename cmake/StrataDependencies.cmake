@@ -6,7 +6,12 @@ if(Strata_FETCH_KOKKOS AND NOT TARGET Kokkos::kokkos)
   include(StrataKokkosSource)
 elseif(NOT TARGET Kokkos::kokkos)
   find_package(Kokkos CONFIG QUIET)
-  if(NOT Kokkos_FOUND)
+  if(NOT Kokkos_FOUND AND SKBUILD)  # pip's user asked for a package, not for a Kokkos
+    message(STATUS "Kokkos was not found (Kokkos_ROOT names yours): it is built from its sources, which takes about 5 minutes of a core more. "
+      "Where GitHub is not reached: CMAKE_ARGS='-DStrata_KOKKOS_SOURCE=FOLDER -DStrata_KOKKOS_KERNELS_SOURCE=FOLDER' pip install .")
+    set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+    include(StrataKokkosSource)
+  elseif(NOT Kokkos_FOUND)
     message(FATAL_ERROR "Kokkos was not found (${Kokkos_NOT_FOUND_MESSAGE}). There are two ways on: point Kokkos_ROOT at yours, "
       "or add -DStrata_FETCH_KOKKOS=ON, which downloads and builds the pinned release of Kokkos and Kokkos Kernels. "
       "With pip: CMAKE_ARGS=-DStrata_FETCH_KOKKOS=ON pip install . In a checkout ./bootstrap demo needs neither.")
@@ -56,7 +61,7 @@ if(Strata_ENABLE_PYTHON)
   if(NOT Strata_ENABLE_GEOSTAT)
     message(FATAL_ERROR "Strata_ENABLE_PYTHON is ON but Strata_ENABLE_GEOSTAT is OFF, which it needs")
   endif()
-  find_package(Python 3.9 COMPONENTS Interpreter Development.Module REQUIRED)
+  find_package(Python 3.9 COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT} REQUIRED)
   find_package(nanobind CONFIG REQUIRED)  # a version asked for here would rule out all later major ones
   if(nanobind_VERSION VERSION_LESS 2)
     message(FATAL_ERROR "The package for Python needs nanobind 2 or later; the one in ${nanobind_DIR} is ${nanobind_VERSION}")

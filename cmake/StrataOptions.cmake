@@ -8,6 +8,12 @@ option(Strata_ENABLE_DENSE "Build the dense module; without it only core, sparse
 option(Strata_ENABLE_OOC "Build the out-of-core module" ${Strata_ENABLE_DENSE})
 option(Strata_ENABLE_GEOSTAT "Build the module of covariances, likelihoods and kriging" ${Strata_ENABLE_OOC})
 set(_program ${PROJECT_IS_TOP_LEVEL})
+if(SKBUILD)  # the package for Python by pip
+  find_package(CLI11 2.1 CONFIG QUIET)
+  set(_program ${CLI11_FOUND})
+  option(Strata_PORTABLE_WHEEL "Look for libraries in the wheel alone: packaging/wheel/carry.py puts them there" OFF)
+  mark_as_advanced(Strata_PORTABLE_WHEEL)
+endif()
 if(NOT Strata_ENABLE_GEOSTAT)
   set(_program OFF)
 endif()

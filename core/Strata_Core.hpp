@@ -20,6 +20,8 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/info/Strata_Version.hpp>
+#include <core/integers/Strata_IntegerBlas.hpp>
+#include <core/integers/Strata_Residues.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>

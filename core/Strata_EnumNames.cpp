@@ -26,13 +26,18 @@ std::string detail::joined(std::span<std::string_view const> names) {
   return list;
 }
 
-std::size_t detail::find_name(std::string_view what, std::span<std::string_view const> names,
-                              std::string_view text) {
+std::size_t detail::position_of(std::span<std::string_view const> names, std::string_view text) {
   auto const found = std::find_if(names.begin(), names.end(),
                                   [&](std::string_view name) { return equal(name, text); });
-  STRATA_REQUIRE(ValueError, found != names.end(), "no ", what, " '", text, "'; there are ",
-                 joined(names));
   return static_cast<std::size_t>(found - names.begin());
+}
+
+std::size_t detail::find_name(std::string_view what, std::span<std::string_view const> names,
+                              std::string_view text) {
+  std::size_t const found = position_of(names, text);
+  STRATA_REQUIRE(ValueError, found < names.size(), "no ", what, " '", text, "'; there are ",
+                 joined(names));
+  return found;
 }
 
 }  // namespace strata

@@ -60,7 +60,9 @@ constexpr std::string_view name_in(EnumNames<Enum, count> const& table, Enum val
   return otherwise;
 }
 std::string joined(std::span<std::string_view const> names);
-/// Which of `names` the text is, in any case of A to Z.
+/// Which of `names` the text is, in any case of A to Z; how many there are if it is none.
+std::size_t position_of(std::span<std::string_view const> names, std::string_view text);
+/// The same.
 ///
 /// Throws   ValueError that lists them.
 std::size_t find_name(std::string_view what, std::span<std::string_view const> names,
@@ -73,11 +75,27 @@ constexpr std::string_view name_of(Enum value) {
   return detail::name_in(names_of(Enum{}), value, "unknown");
 }
 
-/// The value called `text`, in any case of A to Z.
+/// Whether a value is called `text`, in any case of A to Z.
+template <NamedEnum Enum>
+bool is_name(std::string_view text) {
+  if constexpr (requires { aliases_of(Enum{}); }) {
+    static constexpr auto more = aliases_of(Enum{});
+    if (detail::position_of(more.names, text) < more.names.size()) return true;
+  }
+  static constexpr auto table = names_of(Enum{});
+  return detail::position_of(table.names, text) < table.names.size();
+}
+
+/// The value called `text`, in any case of A to Z; where `aliases_of` has a table of more names, those too.
 ///
 /// Throws   ValueError that lists the names.
 template <NamedEnum Enum>
 Enum from_name(std::string_view text) {
+  if constexpr (requires { aliases_of(Enum{}); }) {
+    static constexpr auto more = aliases_of(Enum{});
+    std::size_t const at = detail::position_of(more.names, text);
+    if (at < more.names.size()) return more.values[at];
+  }
   static constexpr auto table = names_of(Enum{});
   return table.values[detail::find_name(table.what, table.names, text)];
 }

@@ -16,8 +16,8 @@
 
 namespace strata {
 
-/// The storage types, and the formats that fp32 numbers are multiplied in, as a run-time tag. The
-/// order is of no meaning; `unit_roundoff` compares precisions.
+/// The storage types, and the formats that fp32 and fp64 numbers are multiplied in, as a run-time
+/// tag. Files know them by number; `unit_roundoff` compares precisions.
 enum class Precision : std::uint8_t {
   fp64,          ///< IEEE binary64
   fp32,          ///< IEEE binary32
@@ -29,17 +29,58 @@ enum class Precision : std::uint8_t {
   fp8_e5m2fnuz,  ///< AMD MI300's, 5 bits of exponent
   tf32,          ///< stored as fp32; products round it to 11 bits, with fp32's range
   fp16_split,    ///< stored as fp32; products take it as the sum of two fp16 numbers, 22 bits
+  int8x6,        ///< stored as fp64; products are made of integers modulo 6 numbers, 23 bits
+  int8x7,        ///< modulo 7: 27 bits
+  int8x8,        ///< modulo 8: 31 bits
+  int8x9,        ///< modulo 9: 35 bits
+  int8x10,       ///< modulo 10: 39 bits
+  int8x11,       ///< modulo 11: 43 bits
+  int8x12,       ///< modulo 12: 47 bits
+  int8x13,       ///< modulo 13: 51 bits
+  int8x14,       ///< modulo 14: fp64's 53 bits; also called fp64_int8
+  int8x15,       ///< modulo 15: as 14, of rows whose numbers differ more in size
+  int8x16,       ///< modulo 16: the same
 };
+
+/// The fewest and the most numbers that products of integers are made modulo of.
+inline constexpr int least_moduli = 6, most_moduli = 16;
+
+/// How many numbers the products of a precision are made modulo of; 0 for all but int8x6 to
+/// int8x16.
+KOKKOS_FORCEINLINE_FUNCTION constexpr int moduli_of(Precision precision) {
+  int const above = static_cast<int>(precision) - static_cast<int>(Precision::int8x6);
+  return above < 0 ? 0 : above + least_moduli;
+}
+
+/// The precision of products modulo so many numbers, 6 to 16.
+constexpr Precision integer_precision(int moduli) {
+  return static_cast<Precision>(static_cast<int>(Precision::int8x6) + moduli - least_moduli);
+}
 
 /// What a kernel or a scale needs to know of a precision.
 struct PrecisionTraits {
   std::string_view name;  ///< name as users write it: "fp64", "fp8_e4m3", ...
   std::size_t bytes;      ///< bytes of one number
-  double unit_roundoff;   ///< largest relative error of rounding to nearest, for tf32 and
-                          ///< fp16_split as an operand of a product
-  double max_finite;      ///< largest finite number
-  double min_normal;      ///< smallest positive normal number
+  /// largest relative error of rounding to nearest; for tf32 and fp16_split as an operand of a
+  /// product. For int8x6 to int8x16 a row's rounding unit relative to the row's norm, but never
+  /// less than fp64's
+  double unit_roundoff;
+  double max_finite;  ///< largest finite number
+  double min_normal;  ///< smallest positive normal number
 };
+
+namespace detail {
+/// 2^-b with b = (log2 P - 1) / 2 - 0.09, of the product P of so many moduli (`IntegerBlas`).
+constexpr PrecisionTraits integer_traits(Precision precision) {
+  constexpr std::string_view names[] = {"int8x6",  "int8x7",  "int8x8",  "int8x9",
+                                        "int8x10", "int8x11", "int8x12", "int8x13",
+                                        "int8x14", "int8x15", "int8x16"};
+  constexpr double units[] = {9.6e-8,  6.2e-9,  4.1e-10, 2.7e-11, 1.8e-12, 1.2e-13,
+                              8.1e-15, 5.6e-16, 0x1p-53, 0x1p-53, 0x1p-53};
+  auto const at = static_cast<std::size_t>(moduli_of(precision) - least_moduli);
+  return {names[at], 8, units[at], 0x1.fffffffffffffp1023, 0x1p-1022};
+}
+}  // namespace detail
 
 /// Traits of `precision`.
 constexpr PrecisionTraits traits(Precision precision) {
@@ -64,15 +105,19 @@ constexpr PrecisionTraits traits(Precision precision) {
       return {"tf32", 4, 0x1p-11, 0x1.fffffep127, 0x1p-126};
     case Precision::fp16_split:
       return {"fp16_split", 4, 0x1p-22, 0x1.fffffep127, 0x1p-126};
+    default:
+      return detail::integer_traits(precision);
   }
-  return {};
 }
 
 /// All of them, for tests and tables.
 inline constexpr Precision all_precisions[] = {
-    Precision::fp64,     Precision::fp32,      Precision::fp16,         Precision::bf16,
-    Precision::fp8_e4m3, Precision::fp8_e5m2,  Precision::fp8_e4m3fnuz, Precision::fp8_e5m2fnuz,
-    Precision::tf32,     Precision::fp16_split};
+    Precision::fp64,     Precision::fp32,       Precision::fp16,         Precision::bf16,
+    Precision::fp8_e4m3, Precision::fp8_e5m2,   Precision::fp8_e4m3fnuz, Precision::fp8_e5m2fnuz,
+    Precision::tf32,     Precision::fp16_split, Precision::int8x6,       Precision::int8x7,
+    Precision::int8x8,   Precision::int8x9,     Precision::int8x10,      Precision::int8x11,
+    Precision::int8x12,  Precision::int8x13,    Precision::int8x14,      Precision::int8x15,
+    Precision::int8x16};
 
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Precision) {
@@ -84,14 +129,20 @@ constexpr auto names_of(Precision) {
   return table;
 }
 
+/// Names that `from_name` knows beside those of the table.
+constexpr auto aliases_of(Precision) {
+  return enum_names<Precision>("precision", {{Precision::int8x14, "fp64_int8"}});
+}
+
 /// The storage type of numbers in `precision`.
 KOKKOS_FORCEINLINE_FUNCTION constexpr Precision storage(Precision precision) {
+  if (moduli_of(precision) > 0) return Precision::fp64;
   bool const is_format = precision == Precision::tf32 || precision == Precision::fp16_split;
   return is_format ? Precision::fp32 : precision;
 }
 
-/// Whether products alone know it (tf32, fp16_split): all else takes the numbers as they are
-/// stored.
+/// Whether products alone know it (tf32, fp16_split, int8x6 to int8x16): all else takes the numbers
+/// as they are stored.
 constexpr bool is_product_format(Precision precision) { return storage(precision) != precision; }
 
 namespace detail {
@@ -138,7 +189,7 @@ inline constexpr Precision precision_of = detail::PrecisionOf<std::remove_cv_t<T
 /// True for numbers stored in a type that arithmetic is done in (fp32, fp64); the others are
 /// storage and GEMM operands.
 constexpr bool is_arithmetic(Precision precision) {
-  return precision == Precision::fp64 || storage(precision) == Precision::fp32;
+  return storage(precision) == Precision::fp64 || storage(precision) == Precision::fp32;
 }
 
 /// Call `f(std::type_identity<T>{})` with the type T that numbers of a run-time `precision` are
@@ -163,9 +214,10 @@ decltype(auto) with_type(Precision precision, Function&& f) {
     case Precision::fp8_e4m3fnuz:
       return f(std::type_identity<fp8_e4m3fnuz>{});
     case Precision::fp8_e5m2fnuz:
-      break;
+      return f(std::type_identity<fp8_e5m2fnuz>{});
+    default:  // products of integers
+      return f(std::type_identity<fp64>{});
   }
-  return f(std::type_identity<fp8_e5m2fnuz>{});
 }
 
 /// The same for the two arithmetic types.
@@ -175,7 +227,7 @@ template <class Function>
 decltype(auto) with_arithmetic_type(Precision precision, Function&& f) {
   STRATA_REQUIRE(ValueError, is_arithmetic(precision), traits(precision).name,
                  " is a storage type; arithmetic is done in fp32 or fp64");
-  if (precision == Precision::fp64) return f(std::type_identity<fp64>{});
+  if (storage(precision) == Precision::fp64) return f(std::type_identity<fp64>{});
   return f(std::type_identity<fp32>{});
 }
 

@@ -40,7 +40,7 @@ constexpr Layering layerings[] = {
 };
 
 // Iterations of a refinement, each of which reads the matrix and the factor, that take as long as a factorisation in
-// `layers`: constant + n / divisor. Measured where the automatic layers pay.
+// `layers`: constant + n / divisor. Measured where the automatic layers pay, but for products of integers: by a model of their rates.
 struct Worth {
   std::string_view architecture;
   Precision far;
@@ -50,6 +50,7 @@ struct Worth {
 constexpr Worth worths[] = {
     {"host", Precision::fp64, 8, 160},
     {"sm_90", Precision::fp16_split, 0, 1000},
+    {"sm_90", Precision::int8x9, 0, 1000},
     {"sm_90", Precision::fp64, 0, 400},
 };
 
@@ -83,8 +84,11 @@ LayerList layers_of(Precision far, std::int64_t n) {
 
 // What a factorisation in these layers costs on the architecture, if it was measured.
 Worth const* worth(std::string_view architecture, LayerList const& layers) {
+  Precision const first = moduli_of(*layers.begin()) > 0
+                              ? Precision::int8x9
+                              : *layers.begin();  // whatever their number
   for (Worth const& row : worths)
-    if (row.architecture == architecture && row.far == *layers.begin()) return &row;
+    if (row.architecture == architecture && row.far == first) return &row;
   return nullptr;
 }
 
@@ -110,6 +114,8 @@ std::vector<detail::Step> detail::rungs(std::int64_t n, LayerList const& layers,
   std::vector<Step> steps{{Rung::AsAsked, layers, 0}};
   if (*layers.begin() == Precision::fp16 && worth(architecture, split))
     steps.push_back({Rung::HigherLayers, split, 0});
+  LayerList const integers{Precision::int8x9};  // as many moduli as the first pivots ask for
+  if (worth(architecture, integers)) steps.push_back({Rung::HigherLayers, integers, 0});
   steps.push_back({Rung::Fp64, fp64, 0});
   return steps;
 }
@@ -128,7 +134,7 @@ Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList con
 template <class ExecutionSpace>
 double detail::least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next) {
   if (strata::runs_on_host<ExecutionSpace>) return small_pivot(layers);
-  if (!next.is_fp64()) return 6 * layers.unit_roundoff();
+  if (!next.is_fp64() && moduli_of(*next.begin()) == 0) return 6 * layers.unit_roundoff();
   double const least_root = 0.15 / (0.6 * patience<ExecutionSpace>(n, layers, next).iterations);
   return least_root * least_root;
 }

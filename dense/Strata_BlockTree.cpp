@@ -139,11 +139,11 @@ std::optional<Precision> low_solve_precision(LayerList const& layers) {
   return {};
 }
 
-// A matrix in fp64 that is one leaf has no other blocks, whose solves would pay for its inverse.
+// A matrix stored in fp64 that is one leaf has no other blocks, whose solves would pay for its inverse.
 template <class ExecutionSpace>
 bool uses_inverses(LeafSolve leaf_solve, LayerList const& layers, bool one_leaf) {
   if (leaf_solve != LeafSolve::Automatic) return leaf_solve == LeafSolve::Inverse;
-  if (one_leaf && layers.is_fp64()) return false;
+  if (one_leaf && storage(layers.leaf()) == Precision::fp64) return false;
   auto const low = low_solve_precision(layers);
   return !strata::runs_on_host<ExecutionSpace> || (low && host_has_matrix_units(*low));
 }

@@ -231,6 +231,8 @@ auto CholeskyFactor<ExecutionSpace>::State::first_look() -> FirstColumns {
             double const pivot = detail::foretold_pivot(instance, *tree, columns, room.sums.data());
             is_foretold = pivot < detail::least_pivot<ExecutionSpace>(n, tree->layers(),
                                                                       steps[next_step].layers);
+            if (is_foretold)
+              next_step = detail::rung_for<ExecutionSpace>(n, steps, next_step, pivot);
             return !is_foretold;
           }};
 }

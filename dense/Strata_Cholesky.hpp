@@ -172,7 +172,7 @@ class CholeskyFactor {
   /// Throws   ValueError if there is no factor.
   [[nodiscard]] bool needs_condition(ExecutionSpace const& exec, SolveReport const& solve);
 
-  /// Estimate log det A with an error bar; exact to rounding where all layers are fp64.
+  /// Estimate log det A with an error bar; exact to rounding where all layers are fp64 or int8x14 to int8x16.
   ///
   /// Sync     fences `exec`.
   /// Throws   ValueError if there is no factor.

@@ -176,7 +176,7 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   if (runs_on_host<ExecutionSpace>)
     operators.rounding_units = s.n <= 320 ? 11 : 8 + std::sqrt(static_cast<double>(s.n));
   LogDeterminantEstimate estimate{.value = of_factor};
-  if (!s.report.layers.is_fp64() || s.report.shift != 0)
+  if (!s.report.layers.is_as_fp64() || s.report.shift != 0)
     estimate = dense::log_determinant(s.exec, s.n, of_factor, operators, options);
   // ||A^-1|| <= ||M^-1|| / the least eigenvalue of L^-1 A L^-T
   double const rounding = log_determinant_rounding(s.exec, s.n, of_factor, operators, options);

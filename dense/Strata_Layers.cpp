@@ -15,7 +15,16 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
-// "5" of "fp16x5"; no name of a precision has an x.
+// Where the x of "fp16x5" or the last of "int8x9x5" is: behind a name; none in "int8x9", which is one.
+std::size_t repeating_x(std::string_view part) {
+  if (is_name<Precision>(part)) return std::string_view::npos;
+  std::size_t const first = part.find_first_of("xX");
+  for (std::size_t x = first; x != std::string_view::npos; x = part.find_first_of("xX", x + 1))
+    if (is_name<Precision>(part.substr(0, x))) return x;
+  return first;
+}
+
+// "5" of "fp16x5".
 std::size_t repetitions(std::string_view part, std::size_t x) {
   if (x == std::string_view::npos) return 1;
   std::size_t count = 0;
@@ -40,7 +49,7 @@ LayerList LayerList::parse(std::string_view text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     std::size_t const end = std::min(text.find(',', begin), text.size());
     auto const part = trimmed(text.substr(begin, end - begin));
-    auto const x = part.find_first_of("xX");
+    auto const x = repeating_x(part);
     layers.insert(layers.end(), repetitions(part, x), from_name<Precision>(part.substr(0, x)));
     begin = end + 1;
   }
@@ -59,6 +68,15 @@ Precision promoted(Precision precision) {
     case Precision::bf16:
     case Precision::tf32:
       return Precision::fp32;
+    case Precision::int8x6:
+    case Precision::int8x7:
+    case Precision::int8x8:
+      return Precision::int8x11;
+    case Precision::int8x9:
+    case Precision::int8x10:
+    case Precision::int8x11:
+    case Precision::int8x12:
+      return Precision::int8x14;
     default:
       return Precision::fp64;
   }
@@ -79,6 +97,13 @@ double LayerList::unit_roundoff() const {
 
 bool LayerList::is_fp64() const {
   return std::all_of(begin(), end(), [](Precision layer) { return layer == Precision::fp64; });
+}
+
+bool LayerList::is_as_fp64() const {
+  return std::all_of(begin(), end(), [](Precision layer) {
+    return storage(layer) == Precision::fp64 &&
+           traits(layer).unit_roundoff <= traits(Precision::fp64).unit_roundoff;
+  });
 }
 
 std::string LayerList::name() const {
@@ -110,6 +135,16 @@ std::vector<LayerList> const& studied_layer_lists() {
       {tf32, tf32, tf32, fp32},
       {fp16_split},
       {fp16, fp16_split, fp32},
+      {int8x7},
+      {int8x8},
+      {int8x9},
+      {int8x10},
+      {int8x11},
+      {int8x12},
+      {int8x13},
+      {int8x14},
+      {int8x15},
+      {int8x16},
   };
   return lists;
 }

@@ -37,8 +37,8 @@ class LayerList {
   /// Throws   ValueError if there is no layer or more than `most`.
   explicit LayerList(std::span<Precision const> layers);
 
-  /// Read "fp16,fp16,fp32", outermost layer first, or shorter "fp16x2,fp32"; in upper or lower case,
-  /// with or without blanks.
+  /// Read "fp16,fp16,fp32", outermost layer first, or shorter "fp16x2,fp32", "int8x9x2,fp64"; in upper or
+  /// lower case, with or without blanks.
   ///
   /// Throws   ValueError that names the wrong layer and lists the valid names, or the wrong number.
   static LayerList parse(std::string_view text);
@@ -55,12 +55,15 @@ class LayerList {
   auto end() const { return begin() + static_cast<std::ptrdiff_t>(size_); }
 
   /// The layer list one step more accurate: fp8 becomes fp16; fp16, bf16 and tf32 become fp32; fp32
-  /// and fp16_split, whose products are almost as accurate, become fp64.
+  /// and fp16_split, whose products are almost as accurate, become fp64; int8x6 to int8x8 become int8x11,
+  /// int8x9 to int8x12 become int8x14, and those from int8x13 on fp64.
   LayerList promoted() const;
   /// The largest unit roundoff of all layers.
   double unit_roundoff() const;
   /// True if every layer is fp64.
   bool is_fp64() const;
+  /// True if every layer is fp64 or as accurate: int8x14 to int8x16.
+  bool is_as_fp64() const;
   /// As `parse` reads it.
   std::string name() const;
 
@@ -76,7 +79,7 @@ class LayerList {
 template <class T>
 concept StorageType = requires { strata::detail::PrecisionOf<std::remove_cv_t<T>>::value; };
 
-/// The typed form: `Layers<fp16, fp16, fp16, fp32>`; tf32 and fp16_split are no types.
+/// The typed form: `Layers<fp16, fp16, fp16, fp32>`; tf32, fp16_split and int8x6 to int8x16 are no types.
 template <class... T>
 struct Layers {
   static_assert(sizeof...(T) > 0, "Layers needs at least one type");
@@ -92,23 +95,24 @@ struct Layers {
   }
 };
 
-/// The precision that a block stored as `precision` is accumulated in: fp64 for fp64, else fp32.
+/// The precision that a block stored as `precision` is accumulated in: fp64 for what is stored so, else fp32.
 constexpr Precision accumulator(Precision precision) {
-  return precision == Precision::fp64 ? Precision::fp64 : Precision::fp32;
+  return storage(precision) == Precision::fp64 ? Precision::fp64 : Precision::fp32;
 }
 
-/// The one whose roundings are larger.
+/// The one whose roundings are larger; of two whose are as large one of products rather than fp64.
 inline Precision coarser(Precision a, Precision b) {
-  return traits(a).unit_roundoff >= traits(b).unit_roundoff ? a : b;
+  double const of_a = traits(a).unit_roundoff, of_b = traits(b).unit_roundoff;
+  return of_a > of_b || (of_a == of_b && b == Precision::fp64) ? a : b;
 }
 
 /// The layer lists of paper A's figures 4 to 9, in their order, then this library's sets with bf16,
-/// fp8, tf32 and fp16_split.
+/// fp8, tf32, fp16_split and products of integers.
 std::vector<LayerList> const& studied_layer_lists();
 
 /// One factorisation that was tried: with the layers and the shift that were asked for, on a breakdown with a shift of
 /// 2, 8, 32 and 128 unit roundoffs of the lowest layer, then with each layer promoted, again without and with shifts,
-/// until all are fp64; there without a shift.
+/// until all are fp64; there, and where the roundoff is fp64's, without a shift.
 struct CholeskyAttempt : FactorAttempt {
   LayerList layers{Precision::fp64};  ///< that were tried
   double shift = 0;                   ///< that was tried

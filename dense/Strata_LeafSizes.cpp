@@ -37,6 +37,7 @@ std::string architecture_of_default_device() {
 
 std::string_view leaf_kind(LayerList const& layers) {
   if (layers.is_fp64()) return "fp64";
+  if (moduli_of(*layers.begin()) > 0) return "int8";
   return std::all_of(layers.begin(), layers.end(), is_arithmetic) ? "fp32" : "low";
 }
 

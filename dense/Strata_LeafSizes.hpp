@@ -33,8 +33,8 @@ struct LeafSizeRule {
   friend bool operator==(LeafSizeRule const&, LeafSizeRule const&) = default;
 };
 
-/// What layers mean to the choice of leaves: "fp64" if all are, "fp32" if they are stored as fp32
-/// or wider, else "low".
+/// What layers mean to the choice of leaves: "fp64" if all are, "int8" if the largest products are made
+/// of integers, "fp32" if they are stored as fp32 or wider, else "low".
 std::string_view leaf_kind(LayerList const& layers);
 
 /// What the space runs on: "sm_90" or "gfx942" of the device that is Kokkos' default, or "host".

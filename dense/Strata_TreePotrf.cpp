@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Replay.hpp>
+#include <dense/detail/Strata_IntegerPotrf.hpp>
 #include <dense/detail/Strata_PanelPotrf.hpp>
 
 #include <utility>
@@ -59,8 +60,9 @@ void RepeatedPotrf<ExecutionSpace>::operator()(InfoView const& info) {
   State& s = *state_;
   if (s.tree.order() == 0) return;
   auto const& root = s.tree.root();
-  if (root.is_leaf() &&
-      root.inverse.data == nullptr)  // one call of the vendor's: nothing to replay
+  bool const is_one_call = root.is_leaf() && root.inverse.data == nullptr;
+  if (is_one_call ||                           // of the vendor's: nothing to replay
+      detail::moduli_of_products(s.tree) > 0)  // whose algorithms are chosen by time
     return tree_potrf(s.blas, s.tree, info);
   auto addresses = s.now(info);
   if (addresses != s.addresses) {

@@ -210,7 +210,9 @@ std::string short_name(dense::LayerList const& layers) {
 
 double error_limit(dense::LayerList const& layers, std::int64_t n) {
   double const sums = traits(dense::accumulator(layers.leaf())).unit_roundoff;
-  return 4 * layers.unit_roundoff() + 16 * std::sqrt(static_cast<double>(n)) * sums;
+  double const root = std::sqrt(static_cast<double>(n));
+  bool const by_integers = moduli_of(*layers.begin()) > 0;  // an error by rows' norms
+  return (by_integers ? root : 4) * layers.unit_roundoff() + 16 * root * sums;
 }
 
 Session::Session() {

@@ -5,6 +5,7 @@
 
 // All of Strata::sparse: sparse matrices over ranks, Krylov methods, multigrid, HPG-MxP.
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>

@@ -318,10 +318,13 @@ SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const
   if (choices.smoother == Smoother::Automatic && A.comm().size() == 1)
     choices.smoother = own.base.symmetric && own.base.not_positive_row == 0 ? Smoother::Chebyshev
                                                                             : Smoother::GaussSeidel;
-  own.hierarchy = amg ? make_algebraic_hierarchy(exec, own.work.matrix(), choices)
+  own.hierarchy = amg ? make_algebraic_hierarchy(exec, own.work.matrix(), choices,
+                                                 own.work.scale_of_unknowns(exec))
                       : single_level(own.work.matrix());
   for (auto const& level : own.hierarchy.levels)
     own.base.levels.push_back({level.A.global_rows(), level.A.global_entries()});
+  own.base.block_size = own.hierarchy.block_size;
+  own.base.modes = own.hierarchy.modes;
   own.base.operator_complexity = own.hierarchy.operator_complexity();
   own.base.direct_coarse_solve = own.hierarchy.coarse == CoarseSolve::Direct;
   own.prepare(exec, options.precision);

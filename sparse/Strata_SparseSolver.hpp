@@ -114,6 +114,8 @@ struct SparseReport {
   std::vector<SparseAttempt> attempts;  ///< in order
   std::vector<Level> levels;       ///< of the preconditioner; the matrix alone if it has no levels
   double operator_complexity = 1;  ///< entries of all levels over those of the finest
+  int block_size = 1;              ///< unknowns of a node, as AMG aggregates them
+  int modes = 1;                   ///< unknowns of an aggregate of AMG
   bool direct_coarse_solve = false;              ///< the coarsest level is solved directly
   std::int64_t preconditioner_bytes = 0;         ///< of this rank
   double set_up_seconds = 0, solve_seconds = 0;  ///< of the solver, and of this solve

@@ -21,7 +21,8 @@ from strata_plot_data import Unusable
 
 # From dark to light, so that they differ in black and white, too; viridis, which the colour-blind can tell apart.
 FORMATS = {"fp64": "#440154", "fp32": "#31688e", "tf32": "#277f8e", "fp16_split": "#21918c", "bf16": "#1fa187", "fp16": "#6ece58",
-           "fp8_e4m3": "#fde725", "fp8_e5m2": "#fde725", "fp8_e4m3fnuz": "#fde725", "fp8_e5m2fnuz": "#fde725"}
+           "fp8_e4m3": "#fde725", "fp8_e5m2": "#fde725", "fp8_e4m3fnuz": "#fde725", "fp8_e5m2fnuz": "#fde725",
+           **{f"int8x{moduli}": "#3b528b" for moduli in range(6, 17)}}
 SHADES = ["#440154", "#31688e", "#6ece58", "#fde725"]
 DIGITS = {"D": "fp64", "S": "fp32", "H": "fp16", "Q": "fp8_e4m3"}  # of maps of tiles
 CURVES = ["#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]  # Okabe and Ito

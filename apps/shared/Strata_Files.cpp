@@ -20,8 +20,8 @@ bool names_files(CLI::Option const& option) {
 }
 
 bool is_result(CLI::Option const& option) {
-  constexpr std::array<std::string_view, 5> results{"--output", "--json", "--trace", "--report",
-                                                    "--save-config"};
+  constexpr std::array<std::string_view, 6> results{"--output", "--json",        "--trace",
+                                                    "--report", "--save-config", "--vtk"};
   return std::ranges::find(results, option.get_name()) != results.end();
 }
 

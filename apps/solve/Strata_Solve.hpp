@@ -44,6 +44,8 @@ MatrixFile probe(std::string const& path);
 struct SparseSolveOptions {
   std::optional<sparse::ModelProblem> model;  ///< a generated matrix
   sparse::ModelSize size{0, 0, 0};            ///< 0: not given
+  std::string coordinates;                    ///< path of the places of the nodes
+  std::string near_null_space;                ///< path of vectors, as columns
   sparse::SparseOptions solver;
 };
 

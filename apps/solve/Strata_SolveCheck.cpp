@@ -23,10 +23,17 @@ constexpr std::string_view of_tiles[] = {"--precisions",    "--epsilon",    "--d
                                          "--transport",     "--checkpoint", "--scratch"};
 constexpr std::string_view of_core[] = {"--leaf",    "--cond",   "--scaling",
                                         "--compare", "--repeat", "--jitter"};
-constexpr std::string_view of_sparse[] = {
-    "--solver",     "--preconditioner", "--precision", "--restart",
-    "--block-size", "--strength",       "--nx",        "--ny",
-    "--nz"};
+constexpr std::string_view of_sparse[] = {"--solver",
+                                          "--preconditioner",
+                                          "--precision",
+                                          "--restart",
+                                          "--block-size",
+                                          "--strength",
+                                          "--nx",
+                                          "--ny",
+                                          "--nz",
+                                          "--coordinates",
+                                          "--near-null-space"};
 
 template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,
@@ -146,8 +153,10 @@ void check(SolveOptions const& options) {
   require(options.file_error.empty(), options.file_error);
   is_sparse(options) ? check_sparse(options) : check_dense(options);
   check_output(options.output);
-  check_writable(
-      {{"--output", options.output}, {"--json", options.json}, {"--trace", options.trace}});
+  check_writable({{"--output", options.output},
+                  {"--json", options.json},
+                  {"--trace", options.trace},
+                  {"--vtk", options.sparse.vtk}});
 }
 
 }  // namespace strata::apps

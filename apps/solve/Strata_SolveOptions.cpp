@@ -156,11 +156,21 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
                "of the preconditioner [fp32]");
   group.count("--restart", solver.restart, "K", "basis vectors of a cycle of GMRES [50]");
   group.count("--block-size", solver.amg.block_size, "B",
-              "unknowns of a node, one after the other, for AMG [1]");
+              "unknowns of a node, one after the other, for AMG [found from the pattern]");
+  auto* const places =
+      group.add("--coordinates", options.sparse.coordinates, "FILE",
+                "places of the nodes, 2 or 3 numbers a row: AMG knows the motions of a rigid body");
+  group
+      .add("--near-null-space", options.sparse.near_null_space, "FILE",
+           "vectors, as columns, that AMG represents on all levels")
+      ->excludes(places);
   group
       .add("--strength", solver.amg.strength, "S",
            "of couplings within AMG's aggregates, of the largest in a row [0.25]")
       ->check(CLI::Range(0.0, 0.999).description(""));
+  auto* const places = group.add("--coordinates", options.sparse.coordinates, "FILE",
+                                 "places of the nodes, 2 or 3 numbers a row");
+  group.add("--vtk", options.sparse.vtk, "X.vtk", "x at these places, for ParaView")->needs(places);
   for (auto const& [name, target] :
        {std::pair("--nx", &size.nx), std::pair("--ny", &size.ny), std::pair("--nz", &size.nz)})
     group.count(name, *target, "N", "points of a sparse kind along this axis [those before it]");

@@ -43,11 +43,10 @@ struct SparseOutcome {
   std::int64_t entries = 0;
   int ranks = 1, colours = 0;
   sparse::SparseOptions asked;
-  int likely_block_size = 1;  ///< by the pattern
   /// All entries are on one side of the diagonal, or on it, and some beside it.
   bool triangular = false;
   bool has_tolerance = false;  ///< of the user's; the default one gives way to fp64's limit
-  bool told_of_blocks = false;
+  bool told_of_modes = false;
   sparse::SparseReport report;
   std::vector<std::pair<std::int64_t, double>>
       history;                          ///< iterations, and the relative residuals after them
@@ -68,8 +67,8 @@ Report report(SparseOutcome const& outcome);
 /// Iterations after which a solve is slow.
 constexpr std::int64_t many_iterations = 60;
 
-/// Once, where the matrix looks like one of several unknowns a node and the solve, of `outcome.report`, was not told so.
-void suggest_blocks(std::ostream& out, SparseOutcome& outcome);
+/// Once, where the matrix has several unknowns a node and the solve, of `outcome.report`, was not told of their places.
+void suggest_modes(std::ostream& out, SparseOutcome& outcome);
 
 /// What is odd about the matrix, of `outcome.report` as set-up left it, before it is solved for.
 void warn(std::ostream& out, SparseOutcome const& outcome);

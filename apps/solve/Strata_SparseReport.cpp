@@ -4,6 +4,7 @@
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
+#include <sparse/coarsening/Strata_NearNullSpace.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -63,6 +64,12 @@ void add_method(Report& report, SparseOutcome const& outcome) {
   report.only_json("asked/restart", asked.restart);
   report.only_json("asked/max_iterations", asked.max_iterations);
   report.only_json("asked/block_size", asked.amg.block_size);
+  report.only_json("asked/near_null_space",
+                   asked.amg.near_null_space ? asked.amg.near_null_space->width : 0);
+  report.tell("block_size", "unknowns of a node", found.block_size,
+              found.block_size > 1 ? words(found.block_size) : "");
+  report.tell("modes", "modes of an aggregate", found.modes,
+              found.modes > 1 ? words(found.modes) : "");
   report.add("bytes/preconditioner", "its memory on a rank", found.preconditioner_bytes,
              unit::bytes);
   bool const has_levels = found.preconditioner == sparse::PreconditionerKind::Amg;
@@ -195,15 +202,17 @@ void suggest_cause(std::ostream& out, SparseOutcome const& outcome) {
 
 }  // namespace
 
-// AMG that takes the unknowns of a node for points of one grid works, slowly.
-void suggest_blocks(std::ostream& out, SparseOutcome& outcome) {
-  if (outcome.likely_block_size == 1 || outcome.asked.amg.block_size > 1 ||
+// AMG that knows constants alone works, slowly.
+void suggest_modes(std::ostream& out, SparseOutcome& outcome) {
+  int const size = outcome.report.block_size;
+  if ((size != 2 && size != 3) || outcome.asked.amg.near_null_space ||
       outcome.report.preconditioner != sparse::PreconditionerKind::Amg ||
-      std::exchange(outcome.told_of_blocks, true))
+      std::exchange(outcome.told_of_modes, true))
     return;
-  out << "strata: the matrix looks like one of " << outcome.likely_block_size
-      << " unknowns a node; --block-size " << outcome.likely_block_size
-      << " may need fewer iterations\n";
+  out << "strata: the matrix has " << size
+      << " unknowns a node; if they are displacements, --coordinates with the nodes' places may "
+         "need "
+         "fewer iterations\n";
 }
 
 Report report(SparseOutcome const& outcome) {
@@ -238,7 +247,7 @@ void explain(std::ostream& out, SolveOptions const& options, SparseOutcome& outc
     explain_failure(out, outcome);
   for (auto const& remark : report.remarks_on_solution()) out << warning_line(remark);
   if (!is_solved) suggest_cause(out, outcome);
-  if (!is_solved || report.attempts.size() > 1) suggest_blocks(out, outcome);
+  if (!is_solved || report.attempts.size() > 1) suggest_modes(out, outcome);
   if (options.output.empty()) return;
   if (!is_solved)
     out << text(

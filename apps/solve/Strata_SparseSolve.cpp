@@ -7,8 +7,10 @@
 #include <apps/shared/Strata_RunFacts.hpp>
 #include <apps/solve/Strata_Answer.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
+#include <apps/solve/Strata_Vtk.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_MatrixFile.hpp>
+#include <sparse/coarsening/Strata_NearNullSpace.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -86,13 +88,46 @@ std::vector<double> gathered(Communicator const& comm, std::vector<double> mine)
   return whole;
 }
 
+// Of a file's matrix each row after the other.
+std::vector<double> by_rows(HostMatrix const& A) {
+  std::vector<double> numbers;
+  numbers.reserve(A.size());
+  for (std::size_t i = 0; i < A.extent(0); ++i)
+    for (std::size_t j = 0; j < A.extent(1); ++j) numbers.push_back(A(i, j));
+  return numbers;
+}
+
+// What multigrid is told of the unknowns, from files.
+void read_modes(SolveOptions const& options, Communicator const& comm, std::int64_t n,
+                sparse::AmgOptions& amg) {
+  bool const is_places = !options.sparse.coordinates.empty();
+  auto const& path = is_places ? options.sparse.coordinates : options.sparse.near_null_space;
+  if (path.empty()) return;
+  comm.agree([&] {
+    require(comm.size() == 1, is_places ? "--coordinates" : "--near-null-space",
+            " is taken on one rank, not on ", comm.size());
+    auto const file = read_matrix(path, read_options(options, nullptr));
+    auto const columns = static_cast<int>(file.extent(1));
+    auto const rows = static_cast<std::int64_t>(file.extent(0));
+    std::int64_t const unknowns = is_places ? rows * columns : rows;
+    require(unknowns == n, path, ": ", rows, " x ", columns, " numbers are of ", unknowns,
+            " unknowns, the matrix is of order ", n);
+    if (!is_places) {
+      amg.near_null_space = sparse::near_null_space(by_rows(file), columns);
+      return;
+    }
+    require(amg.block_size <= 1 || amg.block_size == columns, path, ": places of ", columns,
+            " coordinates, --block-size is ", amg.block_size);
+    amg.near_null_space = sparse::rigid_body_modes(by_rows(file), columns);
+    amg.block_size = columns;
+  });
+}
+
 sparse::SparseOptions asked(SolveOptions const& options) {
   auto solver = options.sparse.solver;
   if (options.refinement.tolerance > 0) solver.tolerance = options.refinement.tolerance;
   if (options.refinement.max_iterations > 0)
     solver.max_iterations = options.refinement.max_iterations;
-  if (options.sparse.model && solver.amg.block_size == 1)
-    solver.amg.block_size = sparse::unknowns_per_point(*options.sparse.model);
   return solver;
 }
 
@@ -123,7 +158,7 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   outcome.has_tolerance = options.refinement.tolerance > 0;
   Stopwatch watch;
   progress.phase("assembling the matrix");
-  outcome.likely_block_size = sparse::likely_block_size(comm, problem.summary.n, problem.rows);
+  read_modes(options, comm, comm.gather(problem.summary.n).front(), outcome.asked.amg);
   outcome.triangular = is_triangular(comm, problem);
   sparse::MatrixOptions how;
   how.on_progress = progress.listener();
@@ -149,7 +184,7 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
                            text("%.3g", residual), "; nothing is kept"));
       });
     if (reports && iteration == many_iterations)
-      progress.aside([&] { suggest_blocks(std::cerr, outcome); });
+      progress.aside([&] { suggest_modes(std::cerr, outcome); });
   };
   sparse::SparseSolver<Exec> solver(exec, A, choices);
   progress.clear();
@@ -161,7 +196,7 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   if (problem.knows_solution) outcome.forward_error = forward_error(comm, mine, problem.x);
   found = answer(comm, mine, problem.first_row[static_cast<std::size_t>(comm.rank())]);
   found.block_size = outcome.asked.amg.block_size;
-  if (!options.output.empty()) x = gathered(comm, std::move(mine));
+  if (!options.output.empty() || !options.sparse.vtk.empty()) x = gathered(comm, std::move(mine));
   return outcome;
 }
 
@@ -177,6 +212,14 @@ Exit solve_sparse(SolveOptions const& options) {
       comm.agree([&] { check(options); });
       return set_up_sparse(options, comm, progress);
     });
+    HostMatrix const places = as_usage_of_ranks([&] {
+      return comm.agree([&] {
+        bool const is_asked = reports && !options.sparse.coordinates.empty();
+        return is_asked ? read_places(options.sparse.coordinates, problem.summary.n,
+                                      read_options(options, &progress))
+                        : HostMatrix();
+      });
+    });
     double const read_seconds = watch.lap();
     std::vector<double> x;
     Answer found;
@@ -187,6 +230,7 @@ Exit solve_sparse(SolveOptions const& options) {
     publish(comm, progress, options.json, [&] {
       if (!options.output.empty())
         write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1), progress.listener());
+      if (!options.sparse.vtk.empty()) write_vtk(options.sparse.vtk, places, x);
       auto told = report(outcome);
       if (options.brief) told.hide_table();
       return told;

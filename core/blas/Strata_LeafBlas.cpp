@@ -3,9 +3,11 @@
 #include <core/blas/Strata_LeafBlas.hpp>
 
 #include <core/Strata_Backends.hpp>
+#include <core/integers/Strata_IntegerBlas.hpp>
 #include <core/blas/Strata_LargestMagnitude.hpp>
 #include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/blas/detail/Strata_FormattedProduct.hpp>
+#include <core/blas/detail/Strata_IntegerProduct.hpp>
 #include <core/blas/detail/Strata_KernelsBlas.hpp>
 #include <core/blas/detail/Strata_PortableBlas.hpp>
 #include <core/blas/detail/Strata_PotrfInvert.hpp>
@@ -25,6 +27,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <optional>
 #include <string>
 
 namespace strata {
@@ -118,12 +121,24 @@ struct LeafBlas<Exec>::Impl {
   void run(LeafBlas& blas, Op op_a, Op op_b, double alpha, ConstMatrix const& A,
            ConstMatrix const& B, double beta, Matrix const& C, Batch const& batch) {
     require_format();
+    if (moduli_of(A.precision) > 0) {
+      for (std::int64_t i = 0; i < batch.count; ++i)
+        integer_product().gemm(*integers, op_a, op_b, alpha, A.shifted(i * batch.stride_a),
+                               B.shifted(i * batch.stride_b), beta, C.shifted(i * batch.stride_c));
+      return;
+    }
     bool const asks_vendor = path == BlasPath::Automatic || path == BlasPath::Vendor;
     if (asks_vendor &&
         (batch.count > 1 ? vendor.gemm_batched(op_a, op_b, alpha, A, B, beta, C, batch)
                          : vendor.gemm(op_a, op_b, alpha, A, B, beta, C)))
       return;
     formatted.gemm(blas, op_a, op_b, alpha, A, B, beta, C, batch);
+  }
+
+  detail::IntegerProduct<Exec>& integer_product() {
+    if (!integers) integers.emplace(exec, path != BlasPath::Portable);
+    if (!product_of_integers) product_of_integers.emplace(exec);
+    return *product_of_integers;
   }
 
   void require_format() const {
@@ -158,6 +173,8 @@ struct LeafBlas<Exec>::Impl {
   detail::WidenedBlas<Exec, vendor::Blas<Exec>> widened_vendor;
   detail::WidenedBlas<Exec, detail::PortableBlas<Exec>> widened_portable;
   detail::FormattedProduct<Exec> formatted;
+  std::optional<IntegerBlas<Exec>> integers;
+  std::optional<detail::IntegerProduct<Exec>> product_of_integers;
   Kokkos::View<double, memory_space> ratio;
   std::shared_ptr<Exec const> urgent_exec;
   std::unique_ptr<LeafBlas> urgent;
@@ -189,6 +206,12 @@ LeafBlas<Exec>& LeafBlas<Exec>::urgent() {
 }
 
 template <class Exec>
+IntegerBlas<Exec>& LeafBlas<Exec>::integers() {
+  (void)impl_->integer_product();
+  return *impl_->integers;
+}
+
+template <class Exec>
 void LeafBlas<Exec>::reserve(std::size_t bytes) {
   impl_->workspace.ensure(bytes);
 }
@@ -200,6 +223,8 @@ void LeafBlas<Exec>::reserve_product(Precision format, std::int64_t m, std::int6
                  n, " and ", k, ", must be >= 0");
   bool const by_vendor = vendor_libraries<Exec>.tf32 && format == Precision::tf32;
   if (!is_product_format(format) || by_vendor) return;
+  if (int const moduli = moduli_of(format); moduli > 0)
+    return impl_->integer_product().reserve(moduli, m, n, k);
   impl_->formatted.reserve(m, n, k);
   if constexpr (runs_on_host<Exec>) {  // whose library may want fp16 widened
     constexpr std::int64_t most = 4096;
@@ -290,6 +315,11 @@ void LeafBlas<Exec>::syrk(Uplo uplo, Op op, double alpha, ConstMatrix const& A, 
   if (C.rows == 0) return;
   if (alpha == 0 || cols_of(op, A) == 0)
     return detail::combine(impl_->exec, detail::part_of(uplo), {}, {}, beta, stored);
+  if (moduli_of(A.precision) > 0) {
+    impl_->require_format();
+    auto& product = impl_->integer_product();
+    return product.syrk(*impl_->integers, uplo, op, alpha, A, beta, stored);
+  }
   if (is_product_format(A.precision))
     return impl_->formatted.syrk(*this, uplo, op, alpha, A, beta, stored);
   impl_->run("syrk", [&](auto& blas) -> decltype(blas.syrk(uplo, op, alpha, A, beta, stored)) {

@@ -14,6 +14,9 @@
 
 namespace strata {
 
+template <class ExecutionSpace>
+class IntegerBlas;
+
 /// Which code runs a leaf operation.
 enum class BlasPath {
   Automatic,      ///< the vendor library where it has the operation and types, else Kokkos Kernels,
@@ -37,9 +40,11 @@ constexpr auto names_of(BlasPath) {
 /// exactly. Sums are fp64 if an operand of the product is fp64, else fp32. The result is rounded
 /// once to its type. Where both operands of a product are in tf32, or both in fp16_split, the
 /// product is made in that format (`detail::FormattedProduct`). The additional error is at most 4
-/// unit roundoffs of the format. All other operations take such operands as the fp32 numbers that
-/// are stored. beta = 0 overwrites, NaN included. A scale (`MatrixRef::scale`) is honoured on
-/// inputs and on the results of gemm and convert; any other matrix that is written must have none.
+/// unit roundoffs of the format. Where both are in one of int8x6 to int8x16, the product is made of
+/// integers (`detail::IntegerProduct`). All other operations take such operands as the fp32 or fp64
+/// numbers that are stored. beta = 0 overwrites, NaN included. A scale (`MatrixRef::scale`) is
+/// honoured on inputs and on the results of gemm and convert; any other matrix that is written must
+/// have none.
 ///
 /// Sync     every call is enqueued on the instance; none fences, except to let the workspace grow.
 /// Memory   the workspace grows to the largest request and is kept; `reserve` makes later calls
@@ -78,11 +83,15 @@ class LeafBlas {
   /// run; on a host this object. Made at the first call and kept.
   LeafBlas& urgent();
 
+  /// What products of integers are made of, on the same instance; made at the first call and kept.
+  IntegerBlas<ExecutionSpace>& integers();
+
   /// Room for later calls' workspace, in bytes.
   void reserve(std::size_t bytes);
 
-  /// Reserves memory for products in `format` into fp32 of up to m x n x k, and for batches of no
-  /// more numbers in all. Formats other than tf32 and fp16_split need none.
+  /// Reserves memory for products in `format` of up to m x n x k, and for batches of no more
+  /// numbers in all. The result has the type in which `format` is stored. Precisions that are not
+  /// product formats need none.
   ///
   /// Throws   ShapeError if an extent is negative.
   void reserve_product(Precision format, std::int64_t m, std::int64_t n, std::int64_t k);

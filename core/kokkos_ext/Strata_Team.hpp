@@ -87,6 +87,8 @@ KOKKOS_INLINE_FUNCTION void with_stored_type(Precision precision, Data* data, Fu
       return f(static_cast<ConstLike<fp8_e4m3fnuz, Data>*>(data));
     case Precision::fp8_e5m2fnuz:
       return f(static_cast<ConstLike<fp8_e5m2fnuz, Data>*>(data));
+    default:  // products of integers
+      return f(static_cast<ConstLike<fp64, Data>*>(data));
   }
 }
 

@@ -26,13 +26,14 @@ struct Step {
 /// All rungs for `layers`: without and with shifts, then promoted layer by layer, fp64 last.
 ///
 /// Source   Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), section 4: a shift of c u, c doubled on failure;
-///          deviation: c grows fourfold from 2 to 128 and shifts above 1/2 are left out.
+///          deviation: c grows fourfold from 2 to 128; shifts above 1/2 are left out, and all of layers as accurate as fp64.
 inline std::vector<Step> ladder(LayerList const& layers, double shift) {
   std::vector<Step> steps;
   Rung rung = Rung::AsAsked;
   for (LayerList current = layers; !current.is_fp64(); current = current.promoted()) {
     steps.push_back({rung, current, shift});
-    for (double c = 2; c <= 128 && c * current.unit_roundoff() <= 0.5; c *= 4) {
+    for (double c = current.is_as_fp64() ? 256 : 2; c <= 128 && c * current.unit_roundoff() <= 0.5;
+         c *= 4) {
       double const larger = c * current.unit_roundoff();
       if (larger > shift)
         steps.push_back({rung == Rung::AsAsked ? Rung::Shifted : rung, current, larger});
@@ -65,6 +66,36 @@ Patience patience(std::int64_t n, LayerList const& layers, LayerList const& next
 /// rung `next`, whose cost was measured (`Patience::is_measured`).
 template <class ExecutionSpace>
 double least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next);
+
+/// The fewest moduli, 7 to 14, with which a refinement takes three steps or so where the first columns of a factor of order n foretell
+/// this last pivot, a part of the largest; 0: none.
+///
+/// A factor of integers is off by about theta sqrt(n) in its 2-norm (`IntegerPotrf`), and a step of refinement gains as much beside the
+/// least eigenvalue, of which a geometric spectrum's last pivot is some five times as much.
+inline int moduli_for(std::int64_t n, double pivot) {
+  constexpr double part = 0.007;
+  for (int moduli = least_moduli + 1; moduli <= 14; ++moduli)
+    if (traits(integer_precision(moduli)).unit_roundoff * std::sqrt(static_cast<double>(n)) <=
+        part * pivot)
+      return moduli;
+  return 0;
+}
+
+/// The rung, from `next` on, that serves where this last pivot was foretold: one whose own first columns would not send it on. One of
+/// products of integers gets as many moduli as it takes.
+template <class ExecutionSpace>
+std::size_t rung_for(std::int64_t n, std::vector<Step>& steps, std::size_t next, double pivot) {
+  for (; next + 1 < steps.size() && !steps[next].layers.is_fp64(); ++next) {
+    bool const by_integers = moduli_of(*steps[next].layers.begin()) > 0;
+    int const moduli = by_integers ? moduli_for(n, pivot) : 0;
+    if (moduli > 0) steps[next].layers = LayerList{integer_precision(moduli)};
+    bool const serves = by_integers ? moduli > 0
+                                    : pivot >= least_pivot<ExecutionSpace>(n, steps[next].layers,
+                                                                           steps[next + 1].layers);
+    if (serves) break;
+  }
+  return next;
+}
 
 /// The first step from `next` on that is more accurate than the step before `next`: of other layers, of a smaller shift, or
 /// with leaves that are solved otherwise.

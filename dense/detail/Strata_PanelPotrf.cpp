@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>
+#include <dense/detail/Strata_IntegerPotrf.hpp>
 
 #include <algorithm>
 
@@ -36,8 +37,7 @@ PanelPotrf<ExecutionSpace>::PanelPotrf(LeafBlas<ExecutionSpace>& blas, Tree cons
                                        FirstColumns<ExecutionSpace> const& first_columns)
     : tree_(tree),
       info_(info),
-      on_progress_(on_progress),
-      first_columns_(first_columns),
+      watch_(blas.exec(), tree.order(), info, on_progress, first_columns),
       bulk_(blas),
       diagonal_(tree.panels().size() > 1 ? blas.urgent() : blas, slots_of_bulk) {
   std::int64_t const n = tree.order();
@@ -49,7 +49,7 @@ PanelPotrf<ExecutionSpace>::PanelPotrf(LeafBlas<ExecutionSpace>& blas, Tree cons
       part->blas().reserve_product(layer, n, n, n);
   for (TreeRecursion<ExecutionSpace> const* part : {&bulk_, &diagonal_})
     part->blas().set_fixed_scales(tree.bounds());
-  if (!on_progress && !first_columns.goes_on) return;
+  if (!watch_.is_wanted()) return;
   bulk_.on_leaf = [this](Node const& leaf) {
     look(bulk_.blas().exec(), leaf);
     reach(leaf);
@@ -76,53 +76,13 @@ double PanelPotrf<ExecutionSpace>::part_done(Node const& leaf) const {
 // All up to the end of this node is on `exec`; what is left follows on the bulk's instance.
 template <class ExecutionSpace>
 void PanelPotrf<ExecutionSpace>::look(ExecutionSpace const& exec, Node const& done) {
-  std::int64_t const end = done.begin + done.size;
-  if (has_looked_ || !first_columns_.goes_on || end < first_columns_.columns ||
-      end == tree_.order())
-    return;
-  has_looked_ = true;
-  std::int64_t first = 0;
-  Kokkos::deep_copy(exec, first, info_);
-  exec.fence("strata::dense::tree_potrf: look at the pivot status");
-  if (first != 0) return;  // it ends, or tells so at its end
-  try {
-    ends_ = !first_columns_.goes_on(exec, end);
-  } catch (...) {  // nothing of an ended call goes on running
-    exec.fence("strata::dense::tree_potrf: ended after the first columns");
-    bulk_.blas().exec().fence("strata::dense::tree_potrf: ended after the first columns");
-    throw;
-  }
-  if (ends_) Kokkos::deep_copy(bulk_.blas().exec(), info_, end + 1);
+  watch_.look(exec, done.begin + done.size);
 }
 
 // All up to this leaf is in the bulk's queue, or is waited for there.
 template <class ExecutionSpace>
 void PanelPotrf<ExecutionSpace>::reach(Node const& leaf) {
-  if (!on_progress_) return;
-  parts_.push_back(part_done(leaf));
-  milestones_.set(bulk_.blas().exec());
-  tell(milestones_.reached());
-}
-
-template <class ExecutionSpace>
-void PanelPotrf<ExecutionSpace>::tell(std::size_t milestones) {
-  if (milestones == told_) return;
-  told_ = milestones;
-  try {
-    on_progress_(parts_[milestones - 1]);
-  } catch (...) {  // nothing of an ended call goes on running
-    bulk_.blas().exec().fence("strata::dense::tree_potrf: ended by on_progress");
-    throw;
-  }
-}
-
-// The host has nothing else to do: it waits for one milestone after the other.
-template <class ExecutionSpace>
-void PanelPotrf<ExecutionSpace>::tell_the_rest() {
-  for (std::size_t k = told_ + 1; k <= parts_.size(); ++k) {
-    milestones_.await(k);
-    tell(k);
-  }
+  watch_.reach(part_done(leaf));
 }
 
 template <class ExecutionSpace>
@@ -134,7 +94,7 @@ void PanelPotrf<ExecutionSpace>::operator()() {
   if (panel(0).is_leaf()) blocks = begin_panel(0);
   bulk_.potrf(tree_, panel(0), info_);
   if (!panel(0).is_leaf()) blocks = begin_panel(0);  // whose scratch the recursion takes
-  for (std::size_t p = 0; p + 1 < count && !ends_ && !bulk_.broke_down(info_); ++p) {
+  for (std::size_t p = 0; p + 1 < count && !watch_.ends() && !bulk_.broke_down(info_); ++p) {
     reach_next(panel(p), panel(p + 1), blocks.front());
     enqueue_wait(diagonal, bulk);
     diagonal_.potrf(tree_, panel(p + 1), info_);
@@ -150,7 +110,7 @@ void PanelPotrf<ExecutionSpace>::operator()() {
     look(diagonal, panel(p + 1));
     reach(last_leaf(tree_, panel(p + 1)));
   }
-  tell_the_rest();
+  watch_.tell_the_rest();
 }
 
 template <class ExecutionSpace>
@@ -244,6 +204,8 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
   STRATA_REQUIRE(ValueError, tree.root().working.data != nullptr, "tree_potrf: the tree of order ",
                  tree.order(), " has not been loaded");
   Region const region(blas.exec(), "strata::dense::tree_potrf");
+  if (moduli_of_products(tree) > 0)
+    return IntegerPotrf<ExecutionSpace>(blas, tree, info, on_progress, first_columns)();
   PanelPotrf<ExecutionSpace>(blas, tree, info, on_progress, first_columns)();
 }
 

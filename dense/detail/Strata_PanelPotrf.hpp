@@ -3,7 +3,7 @@
 #ifndef STRATA_DETAIL_PANEL_POTRF_HPP
 #define STRATA_DETAIL_PANEL_POTRF_HPP
 
-#include <core/kokkos_ext/Strata_Milestones.hpp>
+#include <dense/detail/Strata_PotrfWatch.hpp>
 #include <dense/detail/Strata_TreeRecursion.hpp>
 
 #include <cstddef>
@@ -12,16 +12,6 @@
 #include <vector>
 
 namespace strata::dense::detail {
-
-/// Asked once in a factorisation, when so many columns are enqueued, or are done on a host: whether it goes on.
-///
-/// `goes_on` gets the instance on which they are, and their number. Where it says no, the factorisation ends with *info, if that was 0,
-/// at the column after them.
-template <class ExecutionSpace>
-struct FirstColumns {
-  std::int64_t columns = 0;
-  std::function<bool(ExecutionSpace const&, std::int64_t)> goes_on;
-};
 
 /// The factorisation panel by panel, with a lookahead of one.
 ///
@@ -66,17 +56,10 @@ class PanelPotrf {
   double part_done(Node const& leaf) const;
   void look(ExecutionSpace const& exec, Node const& done);
   void reach(Node const& leaf);
-  void tell(std::size_t milestones);
-  void tell_the_rest();
 
   Tree const& tree_;
   InfoView info_;
-  std::function<void(double)> on_progress_;
-  FirstColumns<ExecutionSpace> first_columns_;
-  bool has_looked_ = false, ends_ = false;
-  Milestones<ExecutionSpace> milestones_;
-  std::vector<double> parts_;  // that are done at the milestones
-  std::size_t told_ = 0;       // of them
+  PotrfWatch<ExecutionSpace> watch_;
   TreeRecursion<ExecutionSpace> bulk_, diagonal_;
 };
 

@@ -180,6 +180,13 @@ void TreeRecursion<ExecutionSpace>::solve_leaf(Tree const& tree, Node const& L,
     if (B.solution.data != B.working.data) blas_.convert(Op::NoTrans, B.working, B.solution);
     return;
   }
+  if (moduli_of(B.solution.precision) >
+      0) {  // products of integers are for updates: a leaf is solved with in fp64
+    Panel<memory_space> stored = B;
+    stored.solution = B.solution.as_stored();
+    stored.operand = {};
+    return solve_leaf(tree, L, stored);
+  }
   Matrix const right = B.operand.data != nullptr ? B.operand : operand_of(tree, B);
   if (tree.splits_panels())
     return blas_.gemm(Op::NoTrans, Op::NoTrans, 1, right, split_inverse(L), 0,
@@ -211,7 +218,9 @@ auto TreeRecursion<ExecutionSpace>::first_operand(Tree const& tree, Node const& 
                                                   Panel<memory_space> const& B) -> Matrix {
   Node const* leaf = &L;
   while (!leaf->is_leaf()) leaf = &tree.left(*leaf);
-  return leaf->inverse.data != nullptr ? operand_of(tree, B.columns(0, leaf->size)) : Matrix{};
+  bool const by_integers = moduli_of(B.solution.precision) > 0;
+  return leaf->inverse.data != nullptr && !by_integers ? operand_of(tree, B.columns(0, leaf->size))
+                                                       : Matrix{};
 }
 
 // In scratch: B as the product with a leaf's inverse takes it.

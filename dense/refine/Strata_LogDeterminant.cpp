@@ -8,8 +8,8 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>
+#include <dense/refine/detail/Strata_Jacobi.hpp>
 #include <dense/refine/detail/Strata_Probes.hpp>
-#include <dense/refine/detail/Strata_Tridiagonal.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -20,57 +20,8 @@ namespace strata::dense {
 
 namespace {
 
+using detail::Jacobi, detail::Quadrature;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// What one probe v says of C: v' log(C) v, v' log(C)^2 v, and the ends of the Ritz values.
-struct Quadrature {
-  double logarithm = 0, square = 0;
-  double lowest = infinity, highest = -infinity;
-};
-
-/// The Jacobi matrix that Lanczos builds from one probe.
-struct Jacobi {
-  std::vector<double> diagonal, below;
-  bool complete = false;  ///< the Krylov space is invariant
-
-  /// By the Gauss rule, which lies above v' log(C) v; NaN if C is not positive definite.
-  Quadrature gauss() const { return of(diagonal); }
-
-  /// v' log(C) v by the Gauss-Radau rule with a node at a > 0. It lies below where no eigenvalue does;
-  /// -infinity where a Ritz value is not above a.
-  double radau(double a) const {
-    if (complete) return gauss().logarithm;
-    double pivot = infinity, square = 0;
-    for (std::size_t i = 0; i < diagonal.size(); ++i) {
-      pivot = diagonal[i] - a - square / pivot;
-      if (!(pivot > 0)) return -infinity;
-      square = below[i] * below[i];
-    }
-    auto longer = diagonal;
-    longer.push_back(a + square / pivot);
-    return of(longer).logarithm;
-  }
-
-  /// ||(C - I) v||^2, from the first step.
-  double deviation() const {
-    double const first = diagonal.front() - 1;
-    return first * first + below.front() * below.front();
-  }
-
- private:
-  Quadrature of(std::vector<double> const& alpha) const {
-    auto const rule = detail::gauss_rule(alpha, below);
-    Quadrature result;
-    for (std::size_t i = 0; i < rule.nodes.size(); ++i) {
-      double const logarithm = std::log(rule.nodes[i]);
-      result.logarithm += rule.weights[i] * logarithm;
-      result.square += rule.weights[i] * logarithm * logarithm;
-      result.lowest = std::min(result.lowest, rule.nodes[i]);
-      result.highest = std::max(result.highest, rule.nodes[i]);
-    }
-    return result;
-  }
-};
 
 /// Lanczos on C = L^-1 A L^-T from all probes in lock step.
 template <class Exec>
@@ -154,21 +105,6 @@ class Way {
   double first_ = 0, done_ = 0;
 };
 
-/// A number that the eigenvalues of C exceed, by the Ritz values of `steps` steps from each random probe.
-double below_spectrum(std::vector<Jacobi> const& matrices, double n, Quadrature const& all) {
-  double const probes = static_cast<double>(matrices.size()),
-               steps = static_cast<double>(matrices.front().diagonal.size());
-  // The extreme Ritz values of one probe are off by more than eps (lambda_max - lambda_min) with
-  // probability 1.648 n^(1/2) exp(-eps^(1/2) (2 steps - 1)) at most; of all probes in 1e-4.
-  double const root = std::log(1.648 * std::sqrt(n) / std::pow(1e-4, 1 / probes)) / (2 * steps - 1);
-  double const eps = root * root;
-  double const by_ritz =
-      eps < 0.25 ? all.lowest - eps / (1 - 2 * eps) * (all.highest - all.lowest) : -infinity;
-  double squares = 0;  // ||E||_F^2, which a mean of 16 chi-squares underestimates tenfold in 3e-6
-  for (Jacobi const& T : matrices) squares += n / probes * T.deviation();
-  return std::max(by_ritz, 1 - std::sqrt(10 * squares));
-}
-
 Sample sample(std::vector<Jacobi> const& matrices, double n, bool exact) {
   double const weight = n / static_cast<double>(matrices.size());
   Quadrature all;
@@ -182,7 +118,7 @@ Sample sample(std::vector<Jacobi> const& matrices, double n, bool exact) {
   Sample result{.mean = all.logarithm, .lowest = std::min(1.0, all.lowest)};
   if (exact) return result;  // the steps go on until nothing is left out
   result.standard_error = std::sqrt(2 * all.square / static_cast<double>(matrices.size()));
-  double const a = below_spectrum(matrices, n, all);
+  double const a = detail::below_spectrum(matrices, n, all);
   double below = a > 0 ? 0 : -infinity;
   if (a > 0)
     for (Jacobi const& T : matrices) below += weight * T.radau(a);

@@ -236,7 +236,7 @@ Suite const suite([] {
     register_gemm(BlasPath::Vendor, fp64);
     register_leaf(BlasPath::Vendor, fp64);
   }
-  for (Precision const type : {fp64, fp32, fp16_split, tf32, fp16, bf16, fp8_e4m3})
+  for (Precision const type : {fp64, int8x9, int8x14, fp32, fp16_split, tf32, fp16, bf16, fp8_e4m3})
     register_gemm(BlasPath::Automatic, type);
   for (Precision const type : {fp64, fp32}) register_leaf(BlasPath::Automatic, type);
 });

@@ -26,11 +26,19 @@ bool ask() {
   return false;
 }
 
+bool has_gil() {
+#ifdef Py_LIMITED_API  // of Python 3.12 and later, where only the thread that has the GIL has a state
+  return PyThreadState_GetDict() != nullptr;
+#else
+  return PyGILState_Check() != 0;
+#endif
+}
+
 }  // namespace
 
-Gil::Gil() : held_(PyGILState_Check() != 0 || ask()) {
+Gil::Gil() : held_(has_gil() || ask()) {
   if (!held_) return;
-  bool const asked = PyGILState_Check() == 0;
+  bool const asked = !has_gil();
   state_ = PyGILState_Ensure();
   if (asked) --asking;
 }

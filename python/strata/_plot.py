@@ -57,6 +57,7 @@ def convergence(report: SolveReport | SparseReport, axes: Any = None) -> Any:
         yscale="log", title="Convergence", xlabel="step of the refinement" if tolerance is not None else "iteration",
         ylabel="backward error of the worst column" if tolerance is not None else "|b - A x| / |b|",
     )  # fmt: skip
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(alpha=0.3)
     return axes
 

@@ -160,11 +160,7 @@ void run_solves(Exec const& exec, Systems<Exec> const& systems,
                                              options.seconds, " s done"));
     detail::tell_time_left(options, phase, most_solves, report.seconds);
     report = solve_from_zero(exec, systems, solver);
-    ++phase.solves;
-    phase.seconds += report.seconds;
-    phase.iterations += report.iterations;
-    phase.cycles += report.cycles;
-    phase.is_finite = phase.is_finite && report.status != KrylovStatus::Breakdown;
+    phase.count(report);
     phase.least_seconds = -comm.max(-phase.seconds);
   } while (phase.least_seconds < options.seconds && phase.solves < most_solves &&
            phase.completed() && !is_ended(comm, options));
@@ -264,6 +260,14 @@ double HpgmxpValidation::penalty() const {
   if (mixed.iterations == 0) return 1;
   return std::min(1.0,
                   static_cast<double>(fp64.iterations) / static_cast<double>(mixed.iterations));
+}
+
+void HpgmxpPhase::count(KrylovReport const& report) {
+  ++solves;
+  seconds += report.seconds;
+  iterations += report.iterations;
+  cycles += report.cycles;
+  is_finite = is_finite && report.status != KrylovStatus::Breakdown;
 }
 
 bool HpgmxpResult::passed() const {

@@ -129,6 +129,8 @@ struct HpgmxpPhase {
   int cycle_iterations = 0;
   bool is_finite = true;  ///< no solve ended with KrylovStatus::Breakdown
 
+  /// Counts one more solve.
+  void count(KrylovReport const& report);
   /// The time of an iteration of the solves, in milliseconds.
   double ms_per_iteration() const { return 1e3 * seconds / static_cast<double>(iterations); }
   /// Whether every solve ran to its end. One that does not, or breaks down, ends the phase.

@@ -200,8 +200,8 @@ void AlgebraicMultigrid<Exec, Scalar>::Impl::add_level(
     A.fill_halo(exec, d);
     auto const scaled = A.modified(exec, d, none);
     level.A = scaled.stored_in(exec, precision);
-    level.polynomial =
-        detail::PolynomialSmoother<Exec, Scalar>(exec, scaled, level.A, smoother_, steps_);
+    level.polynomial = detail::PolynomialSmoother<Exec, Scalar>(exec, scaled, level.A, smoother_,
+                                                                steps_, source.largest);
     return;
   }
   Wide const excess = A.comm().agree([&] { return zeros<Wide>(exec, "excess", A.rows()); });

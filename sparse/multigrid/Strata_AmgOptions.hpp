@@ -8,8 +8,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 namespace strata::sparse {
+
+struct NearNullSpace;
 
 /// What a cycle smooths a level's error with, before and after the coarse correction.
 enum class Smoother {
@@ -34,8 +37,10 @@ struct AmgOptions {
   double strength = 0.25;
   int max_levels = 20;             ///< the finest included
   std::int64_t coarse_rows = 300;  ///< solved directly from here on
-  int block_size =
-      1;  ///< unknowns of a node, one after the other, each aggregated by itself; divides n
+  /// Unknowns of a node, one after the other, which are aggregated together; divides n, up to 16. 0: found from the pattern.
+  int block_size = 0;
+  /// What coarse levels represent, of one rank; none: the constants of each of a node's unknowns.
+  std::shared_ptr<NearNullSpace const> near_null_space;
   Smoother smoother = Smoother::Automatic;  ///< of all levels
   int steps = 2;                            ///< of Chebyshev and L1Jacobi, before and after
   MatrixOptions matrix;                     ///< of the coarse levels; their order is the smoother's

@@ -3,8 +3,8 @@
 #include <sparse/multigrid/Strata_Transfer.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/coarsening/detail/Strata_BlockCsr.hpp>
 #include <sparse/matrix/detail/Strata_Extents.hpp>
-#include <sparse/matrix/detail/Strata_HashProduct.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
@@ -124,8 +124,11 @@ void Transfer<Exec>::store(Exec const& exec, DistributedMatrix<Exec> const& to,
 
 template <class Exec>
 Transfer<Exec>::Transfer(Exec const& exec, DistributedMatrix<Exec> const& to,
-                         DistributedMatrix<Exec> const& from, detail::LocalCsr<Exec> const& P) {
-  store(exec, to, from, P.ref());
+                         DistributedMatrix<Exec> const& from, detail::BlockCsr<Exec> const& P) {
+  if (P.height * P.width == 1)
+    store(exec, to, from, P.nodes.ref());
+  else
+    store(exec, to, from, detail::BlockRows<MemorySpace>::of(P));
   exec.fence("strata::sparse::Transfer::stored");
 }
 
@@ -133,8 +136,14 @@ template <class Exec>
 Transfer<Exec>::Transfer(Exec const& exec, DistributedMatrix<Exec> const& to,
                          DistributedMatrix<Exec> const& from,
                          detail::TransposedIndex<Exec> const& index,
-                         detail::LocalCsr<Exec> const& P) {
-  store(exec, to, from, detail::TransposedRows<MemorySpace>{index.begin, index.place, P.ref()});
+                         detail::BlockCsr<Exec> const& P) {
+  if (P.height * P.width == 1)
+    store(exec, to, from,
+          detail::TransposedRows<MemorySpace>{index.begin, index.place, P.nodes.ref()});
+  else
+    store(exec, to, from,
+          detail::TransposedBlockRows<MemorySpace>{index.begin, index.place,
+                                                   detail::BlockRows<MemorySpace>::of(P)});
   exec.fence("strata::sparse::Transfer::stored");
 }
 

@@ -12,7 +12,7 @@ namespace strata::sparse {
 
 namespace detail {
 template <class Exec>
-struct LocalCsr;
+struct BlockCsr;
 template <class Exec>
 struct TransposedIndex;
 }  // namespace detail
@@ -42,10 +42,10 @@ class Transfer {
 
   /// The matrix P between two of one rank, in the callers' orders. Fences. Throws MemoryError.
   Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
-           detail::LocalCsr<Exec> const& P);
-  /// Its transpose, by the index of it.
+           detail::BlockCsr<Exec> const& P);
+  /// Its transpose, by the index of its nodes.
   Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
-           detail::TransposedIndex<Exec> const& index, detail::LocalCsr<Exec> const& P);
+           detail::TransposedIndex<Exec> const& index, detail::BlockCsr<Exec> const& P);
 
   /// Of this rank.
   std::int64_t rows() const { return rows_; }

@@ -4,11 +4,12 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/coarsening/detail/Strata_Aggregation.hpp>
+#include <sparse/coarsening/detail/Strata_Coarsening.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 #include <sparse/matrix/detail/Strata_SpGemm.hpp>
-#include <sparse/multigrid/detail/Strata_Aggregation.hpp>
-#include <sparse/multigrid/detail/Strata_Coarsening.hpp>
+#include <sparse/multigrid/detail/Strata_LargestEigenvalue.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +25,7 @@ struct HostLevel {
   HostRows rows;
   Partition first_row;
   std::vector<double> component;  // of each row's node
+  int block_size = 1;
 };
 
 // One entry a row: its aggregate's global number.
@@ -108,20 +110,26 @@ Coarsened coarsened(Exec const& exec, Communicator const& comm, HostLevel const&
 template <class Exec>
 HostLevel finest(Exec const& exec, DistributedMatrix<Exec> const& A, int block_size) {
   HostLevel level{rows_of(exec, A), first_rows(A), {}};
+  if (block_size == 0) block_size = likely_block_size(A.comm(), A.global_rows(), level.rows);
+  level.block_size = block_size;
   for (std::int64_t row = 0; row < A.rows(); ++row)
     level.component.push_back(static_cast<double>((A.first_row() + row) % block_size));
   return level;
 }
 
-void check(AmgOptions const& options, std::int64_t rows) {
+void check(AmgOptions const& options, std::int64_t rows, int ranks) {
   STRATA_REQUIRE(ValueError, options.max_levels >= 1, "AMG: ", options.max_levels, " levels");
   STRATA_REQUIRE(ValueError, options.strength >= 0 && options.strength < 1, "AMG: strength ",
                  options.strength, " must be in [0, 1)");
   STRATA_REQUIRE(ValueError, options.steps >= 1, "AMG: ", options.steps,
                  " steps of a smoother, must be at least 1");
-  STRATA_REQUIRE(ValueError, options.block_size >= 1, "AMG: blocks of ", options.block_size);
-  STRATA_REQUIRE(ValueError, rows % options.block_size == 0, "AMG: ", rows,
-                 " rows are no whole number of blocks of ", options.block_size);
+  int const size = options.block_size;
+  STRATA_REQUIRE(ValueError, size >= 0 && size <= detail::most_block_size, "AMG: blocks of ", size,
+                 ", must be up to ", detail::most_block_size, ", 0 to find them");
+  STRATA_REQUIRE(ValueError, size == 0 || rows % size == 0, "AMG: ", rows,
+                 " rows are no whole number of blocks of ", size);
+  STRATA_REQUIRE(ValueError, ranks == 1 || !options.near_null_space,
+                 "AMG: a near-null space is taken on one rank, not on ", ranks);
   constexpr std::int64_t most = 10000;
   STRATA_REQUIRE(ValueError, options.coarse_rows >= 0 && options.coarse_rows <= most,
                  "AMG: ", options.coarse_rows, " rows to be solved directly, must be 0 to ", most);
@@ -150,27 +158,46 @@ void tell(AmgOptions const& options, TransferHierarchy<Exec> const& hierarchy, d
 // A level's matrix, in the order that its smoother wants.
 template <class Exec>
 DistributedMatrix<Exec> matrix_of(Exec const& exec, Communicator const& comm,
-                                  detail::LocalCsr<Exec> const& rows, MatrixOptions const& how) {
+                                  detail::BlockCsr<Exec> const& A, MatrixOptions const& how) {
+  auto const rows = detail::to_numbers(exec, A);
   if (how.order == RowOrder::Natural) return DistributedMatrix<Exec>(exec, comm, rows, how);
   return DistributedMatrix<Exec>(exec, comm, rows.rows, rows.ref(), how);
+}
+
+template <class Exec>
+void invert(Exec const& exec, Vector<double, typename Exec::memory_space> const& x) {
+  Kokkos::parallel_for(
+      "strata::sparse::make_algebraic_hierarchy::invert",
+      detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(x.extent(0))),
+      KOKKOS_LAMBDA(std::int64_t i) { x(i) = 1 / x(i); });
+}
+
+// Of D^-1 A, where its smoother is for symmetric matrices with a positive diagonal.
+template <class Exec>
+double eigenvalue_of(Exec const& exec, DistributedMatrix<Exec> const& A, Smoother smoother) {
+  if (smoother != Smoother::Chebyshev) return 0;
+  auto const inverse = diagonal(exec, A);
+  invert(exec, inverse);
+  double const largest = detail::largest_eigenvalue(exec, A, inverse);
+  return std::isfinite(largest) ? largest : 0;
 }
 
 // On one rank everything is made on `exec`.
 template <class Exec>
 void add_levels_on_device(Exec const& exec, AmgOptions const& options,
-                          TransferHierarchy<Exec>& hierarchy) {
+                          detail::WholeLevel<Exec> level, TransferHierarchy<Exec>& hierarchy) {
   auto const& comm = hierarchy.levels.front().A.comm();
   MatrixOptions how = options.matrix;
   how.order = hierarchy.smoother == Smoother::GaussSeidel ? RowOrder::Sweep : RowOrder::Natural;
-  auto level = detail::finest_level(exec, hierarchy.levels.front().A, options.block_size);
   double strength = options.strength;
   while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&
-         level.A.rows > options.coarse_rows) {
-    auto next =
-        detail::coarsened(exec, level, strength, least_gain * static_cast<double>(level.A.rows));
+         level.A.rows() > options.coarse_rows) {
+    auto& fine = hierarchy.levels.back();
+    if (level.modes.width > 0) fine.largest = eigenvalue_of(exec, fine.A, hierarchy.smoother);
+    auto next = detail::coarsened(exec, level, strength,
+                                  least_gain * static_cast<double>(level.A.rows()), fine.largest);
     tell(options, hierarchy, 0.3);
     if (!next) break;
-    auto& fine = hierarchy.levels.back();
     if (how.order == RowOrder::Sweep && fine.A.order().is_natural) {
       hierarchy.takes_natural = true;
       fine.A = fine.A.coloured(exec, how);
@@ -179,7 +206,7 @@ void add_levels_on_device(Exec const& exec, AmgOptions const& options,
     tell(options, hierarchy, 0.8);
     fine.P = Transfer<Exec>(exec, fine.A, coarse, next->P);
     fine.R = Transfer<Exec>(exec, coarse, fine.A, next->R, next->P);
-    hierarchy.levels.push_back({coarse, {}, {}});
+    hierarchy.levels.push_back({coarse, {}, {}, 0});
     level = next->coarse;
     strength *= 0.5;
     tell(options, hierarchy, 0);
@@ -192,6 +219,7 @@ void add_levels_on_ranks(Exec const& exec, AmgOptions const& options,
                          TransferHierarchy<Exec>& hierarchy) {
   auto const& comm = hierarchy.levels.front().A.comm();
   HostLevel level = finest(exec, hierarchy.levels.front().A, options.block_size);
+  hierarchy.block_size = level.block_size;
   double strength = options.strength;
   while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&
          level.first_row.back() > options.coarse_rows) {
@@ -206,12 +234,12 @@ void add_levels_on_ranks(Exec const& exec, AmgOptions const& options,
       product = coarsened(exec, comm, level, first_coarse, P);
     }
     tell(options, hierarchy, 0.8);
-    level = {std::move(product.A), first_coarse, component};
+    level = {std::move(product.A), first_coarse, component, 1};
     auto const coarse = make_matrix(exec, comm, level.rows, options.matrix);
     auto& fine = hierarchy.levels.back();
     fine.P = Transfer<Exec>(exec, fine.A, coarse, P);
     fine.R = Transfer<Exec>(exec, coarse, fine.A, product.R);
-    hierarchy.levels.push_back({coarse, {}, {}});
+    hierarchy.levels.push_back({coarse, {}, {}, 0});
     strength *= 0.5;
     tell(options, hierarchy, 0);
   }
@@ -220,16 +248,23 @@ void add_levels_on_ranks(Exec const& exec, AmgOptions const& options,
 }  // namespace
 
 template <class Exec>
-TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMatrix<Exec> const& A,
-                                                 AmgOptions const& options) {
+TransferHierarchy<Exec> make_algebraic_hierarchy(
+    Exec const& exec, DistributedMatrix<Exec> const& A, AmgOptions const& options,
+    Vector<double, typename Exec::memory_space> const& scale) {
   Region const region(exec, "strata::sparse::make_algebraic_hierarchy");
-  A.comm().agree([&] { check(options, A.global_rows()); });
+  A.comm().agree([&] { check(options, A.global_rows(), A.comm().size()); });
   constexpr std::int64_t largest_direct = 1000;
   TransferHierarchy<Exec> hierarchy = single_level(A);
   hierarchy.smoother = chosen_smoother(exec, A, options);
   hierarchy.steps = options.steps;
   if (A.comm().size() == 1)
-    A.comm().agree([&] { add_levels_on_device(exec, options, hierarchy); });
+    A.comm().agree([&] {
+      auto const level = detail::finest_level(
+          exec, A, detail::LevelFacts<Exec>{options.block_size, options.near_null_space, scale});
+      hierarchy.block_size = level.A.height;
+      hierarchy.modes = std::max(level.modes.width, 1);
+      add_levels_on_device(exec, options, level, hierarchy);
+    });
   else
     add_levels_on_ranks(exec, options, hierarchy);
   if (hierarchy.levels.back().A.global_rows() <= std::max(options.coarse_rows, largest_direct))
@@ -237,9 +272,10 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMa
   return hierarchy;
 }
 
-#define STRATA_INSTANTIATE_AMG(Space)                         \
-  template TransferHierarchy<Space> make_algebraic_hierarchy( \
-      Space const&, DistributedMatrix<Space> const&, AmgOptions const&);
+#define STRATA_INSTANTIATE_AMG(Space)                                   \
+  template TransferHierarchy<Space> make_algebraic_hierarchy(           \
+      Space const&, DistributedMatrix<Space> const&, AmgOptions const&, \
+      Vector<double, Space::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_AMG)
 
 }  // namespace strata::sparse

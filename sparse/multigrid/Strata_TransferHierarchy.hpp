@@ -24,11 +24,14 @@ struct TransferHierarchy {
   struct Level {
     DistributedMatrix<Exec> A;  ///< of this level
     Transfer<Exec> P, R;        ///< from the next level, and to it; none on the last
+    double largest = 0;         ///< eigenvalue of D^-1 A, D its diagonal; 0: nothing is known
   };
   std::vector<Level> levels;                  ///< the finest first
   CoarseSolve coarse = CoarseSolve::Sweep;    ///< of the last level
   Smoother smoother = Smoother::GaussSeidel;  ///< of all levels but one that is solved directly
   int steps = 2;                              ///< of Chebyshev and L1Jacobi
+  int block_size = 1;                         ///< unknowns of a node of the finest matrix
+  int modes = 1;                              ///< unknowns of an aggregate
   bool takes_natural =
       false;  ///< a cycle's vectors are in the caller's order, the finest matrix is not
 
@@ -45,7 +48,7 @@ struct TransferHierarchy {
 template <class Exec>
 TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
   TransferHierarchy<Exec> hierarchy;
-  hierarchy.levels.push_back({A, {}, {}});
+  hierarchy.levels.push_back({A, {}, {}, 0});
   return hierarchy;
 }
 
@@ -54,16 +57,23 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
 /// entries than A, as in graphs without geometry, P = T. Aggregates have the rows of a maximal set of which no two lie within two strong
 /// couplings as roots; on several ranks they are made within each, row by row.
 ///
+/// Blocks   of several unknowns a node, nodes are aggregated by the Frobenius norms of their blocks, each aggregate has an unknown for each
+///          vector of the near-null space, in which T's columns are orthonormal, D is A's diagonal and w = 4/3 over the largest
+///          eigenvalue of D^-1 A. On several ranks each of a node's unknowns is aggregated by itself, for constants.
 /// Result   of one rank the same on every backend: aggregates to the row, values but for rounding. Rows without strong couplings take no
 ///          part in coarse levels. Coarsening ends at `coarse_rows` rows, solved directly, or where it no longer makes the matrix smaller.
 /// Sync     of one rank set-up runs on `exec`, and counts alone come back; of several on the hosts. Collective; fences.
-/// Throws   ValueError for options outside their ranges; also what DistributedMatrix throws; on all ranks.
+/// Throws   ValueError for options outside their ranges, or a near-null space on several ranks; ShapeError where it does not fit;
+///          also what DistributedMatrix throws; on all ranks.
 /// Source   P. Vanek, J. Mandel, M. Brezina, Algebraic multigrid by smoothed aggregation for second
 ///          and fourth order elliptic problems, Computing 56, 1996, doi:10.1007/BF02238511; deviation: D. The roots: N. Bell, S. Dalton,
 ///          L. Olson, Exposing fine-grained parallelism in algebraic multigrid methods, SISC 34(4), 2012, doi:10.1137/110838844.
+///
+/// `scale`: the near-null space of A is the given one, or constants, divided by it, of each row in the caller's order; none: 1.
 template <class Exec>
-TransferHierarchy<Exec> make_algebraic_hierarchy(Exec const& exec, DistributedMatrix<Exec> const& A,
-                                                 AmgOptions const& options = {});
+TransferHierarchy<Exec> make_algebraic_hierarchy(
+    Exec const& exec, DistributedMatrix<Exec> const& A, AmgOptions const& options = {},
+    Vector<double, typename Exec::memory_space> const& scale = {});
 
 }  // namespace strata::sparse
 

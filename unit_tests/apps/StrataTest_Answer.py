@@ -104,6 +104,48 @@ class Answer(ProgramTest):
             self.assertAlmostEqual(float(found["x"].split()[-1]), float(alone["x"].split()[-1]), delta=1e-3)
 
 
+class Vtk(ProgramTest):
+    """x at the places of its nodes, as ParaView reads it."""
+
+    def solve(self, unknowns, places):
+        nodes = len(places)
+        write_mtx(self.path("A.mtx"), tridiagonal(unknowns * nodes))
+        self.path("b.csv").write_text("1\n" * (unknowns * nodes))
+        self.path("p.csv").write_text("".join(",".join(map(str, place)) + "\n" for place in places))
+        run = strata("solve", "--matrix", self.path("A.mtx"), "--rhs", self.path("b.csv"), "--coordinates", self.path("p.csv"), "--vtk",
+                     self.path("x.vtk"), "--output", self.path("x.npy"))
+        self.assertEqual(run.code, 0, run.err)
+        return self.path("x.vtk").read_text().splitlines(), read_npy(self.path("x.npy"))[1]
+
+    def test_numbers_in_the_plane(self):
+        places = [(0.5 * k, 1) for k in range(10)]
+        lines, x = self.solve(1, places)
+        self.assertEqual(lines[:5], ["# vtk DataFile Version 3.0", "x of strata solve", "ASCII", "DATASET POLYDATA", "POINTS 10 double"])
+        self.assertEqual([tuple(map(float, line.split())) for line in lines[5:15]], [(a, b, 0) for a, b in places])
+        self.assertEqual(lines[15:17], ["VERTICES 10 20", "1 0"])
+        self.assertEqual(lines[26:29], ["POINT_DATA 10", "SCALARS x double 1", "LOOKUP_TABLE default"])
+        self.assertEqual(tuple(map(float, lines[29:])), x)
+
+    def test_vectors_in_space(self):
+        for unknowns in (2, 3, 6):
+            lines, x = self.solve(unknowns, [(0, 1, k) for k in range(8)])
+            self.assertEqual(lines[5 + 3], "0 1 3")
+            self.assertEqual(lines[23], "VECTORS x double")
+            for node, line in enumerate(lines[24:]):
+                expected = (*x[unknowns * node : unknowns * node + min(3, unknowns)], 0.0)[:3]
+                self.assertEqual(tuple(map(float, line.split())), expected)
+            self.assertEqual(len(lines), 24 + 8)
+
+    def test_refuses_places_that_do_not_fit(self):
+        write_mtx(self.path("A.mtx"), tridiagonal(10))
+        for text, said in (("1,2\n" * 3, "3 nodes do not fit the matrix of order 10"), ("1\n" * 10, "10 x 1 numbers, must be 2 or 3 coordinates a node")):
+            self.path("p.csv").write_text(text)
+            run = strata("solve", "--matrix", self.path("A.mtx"), "--coordinates", self.path("p.csv"), "--vtk", self.path("x.vtk"))
+            self.assert_refused(run, said)
+            self.assertFalse(self.path("x.vtk").exists())
+        self.assert_refused(strata("solve", "--matrix", self.path("A.mtx"), "--vtk", self.path("x.vtk")), "--coordinates")
+
+
 class Files(ProgramTest):
     def refuse(self, *arguments, said):
         run = strata("solve", *arguments)

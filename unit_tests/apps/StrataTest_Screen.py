@@ -322,9 +322,9 @@ class PhaseLine(ProgramTest):
                             values = block[other != node]
                             file.writelines(f"{3 * node + k % 3 + 1} {3 * other + k // 3 + 1} {values[k]}\n" for k in range(9))
             written = on_a_terminal(["solve", "--matrix", str(path), "--max-iterations", "180", "--precision", "fp64"], code=4)
-            if re.search(r"solving  \d[^\r]*\r\x1b\[Kstrata: the matrix looks like[^\r]*\r\n\r\x1b\[Ksolving", written):
+            if re.search(r"solving  \d[^\r]*\r\x1b\[Kstrata: the matrix has 3 unknowns[^\r]*\r\n\r\x1b\[Ksolving", written):
                 break
-        hint = r"\r\x1b\[Kstrata: the matrix looks like one of 3 unknowns a node; --block-size 3 [^\r\n]*\r\n"
+        hint = r"\r\x1b\[Kstrata: the matrix has 3 unknowns a node; [^\r\n]*\r\n"
         self.assertRegex(written, r"solving  \d+\.\d s of [^\r]*" + hint + r"\r\x1b\[Ksolving  \d")
         before, after = re.split(hint, written)
         seconds = [re.findall(r"solving  (\d+\.\d) s", part) for part in (before, after)]

@@ -343,28 +343,6 @@ class Outcomes(SparseTest):
         self.assertIn("PASSED, but x may have no right digit", run.out)
         self.assertIn("x may have no right digit", run.err)
 
-    def test_hints_at_blocks_of_unknowns(self):
-        # three displacements a node, of a chain of nodes that is long and soft
-        nodes, entries = 400, []
-        for node in range(nodes):
-            for other in (node - 1, node, node + 1):
-                if not 0 <= other < nodes:
-                    continue
-                for a in range(3):
-                    for b in range(3):
-                        value = (2.0 + 1e-6 if other == node else -1.0) * (1.0 if a == b else -0.49)
-                        entries.append((3 * node + a + 1, 3 * other + b + 1, value))
-        lines = general(3 * nodes, entries)
-        arguments = self.with_load(lines, [1.0] * (3 * nodes))
-        run = strata("solve", *arguments, "--max-iterations", 2)
-        self.assertEqual(run.code, 4, run.err)
-        self.assertIn("--block-size 3", run.err)
-        run = strata("solve", *arguments, "--max-iterations", 70)  # a long run is told while it goes on, once
-        self.assertRegex(run.err, r"^strata: [^\n]*--block-size 3[^\n]*\nstrata: ")
-        self.assertEqual(run.err.count("--block-size 3"), 1)
-        run = strata("solve", *arguments, "--max-iterations", 2, "--block-size", 3)
-        self.assertNotIn("--block-size", run.err)
-
 
 class Refusals(SparseTest):
     def test_options_that_do_not_go_together(self):
@@ -392,6 +370,8 @@ class Refusals(SparseTest):
             ([*A, "--restart", 0], ("--restart",)),
             ([*A, "--block-size", 0], ("--block-size",)),
             ([*A, "--block-size", 3], ("5 rows", "blocks of 3")),
+            ([*A, "--coordinates", self.path("B.npy")], ("B.npy: 5 x 2 numbers are of 10 unknowns", "order 5")),
+            ([*A, "--near-null-space", self.path("b.npy")], ("b.npy: 4 x 1 numbers are of 4 unknowns", "order 5")),
             ([*A, "--tolerance", 2], ("--tolerance",)),
             ([*A, "--nx", 3], ("--nx",)),
             ([*A, "--rhs", self.path("b.npy")], ("4 x 1", "order 5")),

@@ -65,13 +65,14 @@ struct System {
     return in_triangle(i, j) ? A[at(i, j)] : A[at(j, i)];
   }
 
-  /// max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf); NaN if a number of X is.
-  double backward_error(std::vector<T> const& X) const {
+  /// max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf), or another error; NaN if a number of X is.
+  double backward_error(std::vector<T> const& X, double (ResidualNorms::*error)()
+                                                     const = &ResidualNorms::lapack_error) const {
     auto const A = [&](std::int64_t i, std::int64_t k) { return symmetric(i, k); };
     auto const in = [&](std::vector<T> const& vectors) {
       return [&](std::int64_t i, std::int64_t j) { return vectors[at(i, j)]; };
     };
-    return worst_of(residual_norms(n, nrhs, A, in(X), in(B)), &ResidualNorms::lapack_error);
+    return worst_of(residual_norms(n, nrhs, A, in(X), in(B)), error);
   }
 
   /// max |A - L L^T| / (n max |a_ij|) for the factor in the triangle of F; NaN if one of its numbers is.

@@ -208,7 +208,9 @@ TEST(Precision, UnknownNameListsTheValidOnes) {
     EXPECT_STREQ(
         error.what(),
         "no precision 'half'; there are fp64, fp32, fp16, bf16, fp8_e4m3, fp8_e5m2, fp8_e4m3fnuz, "
-        "fp8_e5m2fnuz, tf32, fp16_split");
+        "fp8_e5m2fnuz, tf32, fp16_split, int8x6, int8x7, int8x8, int8x9, int8x10, int8x11, "
+        "int8x12, "
+        "int8x13, int8x14, int8x15, int8x16");
   }
 }
 

@@ -133,6 +133,31 @@ inline Precision layer_of(std::int64_t i, std::int64_t j, std::int64_t n, std::i
   return layers.leaf();
 }
 
+/// Random stations of the unit square, of which up to five pairs nearly coincide, and their exponential covariance.
+class Stations {
+ public:
+  Stations(FuzzRandom& random, std::int64_t n) : range_(std::pow(10.0, -random.number(0, 2))) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      x_.push_back(random.number(0, 1));
+      y_.push_back(random.number(0, 1));
+    }
+    for (auto pairs = n > 1 ? random.integer(1, 5) : 0; pairs > 0; --pairs) {
+      auto const i = static_cast<std::size_t>(random.integer(0, n - 1)),
+                 j = static_cast<std::size_t>(random.integer(0, n - 1));
+      x_[j] = x_[i] + (i == j ? 0 : std::pow(10.0, -random.number(3, 10)));
+      y_[j] = y_[i];
+    }
+  }
+  double covariance(std::int64_t i, std::int64_t j) const {
+    auto const a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
+    return std::exp(-std::hypot(x_[a] - x_[b], y_[a] - y_[b]) / range_);
+  }
+
+ private:
+  double range_;
+  std::vector<double> x_, y_;
+};
+
 }  // namespace strata::test
 
 #endif

@@ -447,10 +447,12 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
     LayerList const split = automatic_layers<TypeParam>(9000, 1),
                     fp16 = automatic_layers<TypeParam>(30000, 1);
     auto const steps = detail::rungs<TypeParam>(30000, fp16, 0);
-    ASSERT_EQ(steps.size(), 3u);
+    ASSERT_EQ(steps.size(), 4u);
     EXPECT_EQ(*steps[1].layers.begin(), P::fp16_split);
-    EXPECT_EQ(steps[2].layers, fp64);
-    EXPECT_EQ(detail::rungs<TypeParam>(9000, split, 0).size(), 2u);
+    EXPECT_EQ(steps[2].layers, LayerList{P::int8x9});
+    EXPECT_EQ(steps[3].layers, fp64);
+    EXPECT_EQ(detail::rungs<TypeParam>(9000, split, 0).size(), 3u);
+    EXPECT_EQ(detail::patience<TypeParam>(9000, split, LayerList{P::int8x7}).iterations, 9);
     EXPECT_EQ(detail::patience<TypeParam>(9000, split, fp64).iterations, 9000 / 400);
     EXPECT_EQ(detail::patience<TypeParam>(30000, fp16, steps[1].layers).iterations, 30);
     // a block in fp64 that costs more than the rung is left

@@ -325,7 +325,9 @@ void survives_failing_allocations(FailingAllocations::Then then, LayerList const
         EXPECT_LE(backward_error(A, on_host(X), b), 1e-14);
       },
       then);
-  EXPECT_GT(count, 30);
+  // Each of the tree's blocks, of the solve's vectors and of those of a climb: 41 and 55 on a host. That failures meet a solve and a
+  // climb is what the next lines ask; fewer allocations would be no fault.
+  EXPECT_GT(count, 40);
   EXPECT_GT(refused, 0);
   EXPECT_GT(best, 0);
   EXPECT_GT(climbed, 0);

@@ -32,12 +32,24 @@ TEST(Layers, AreReadInShortInAnyCaseAndWithBlanks) {
   EXPECT_EQ(LayerList::parse("bf16x32").size(), 32);
 }
 
+TEST(Layers, NamesWithAnXAreReadAsNames) {
+  EXPECT_EQ(LayerList::parse("int8x9"), LayerList{Precision::int8x9});
+  EXPECT_EQ(LayerList::parse("INT8X12x2,fp64").name(), "int8x12,int8x12,fp64");
+  EXPECT_EQ(LayerList::parse("fp64_int8x3").name(), "int8x14,int8x14,int8x14");
+  EXPECT_THROW((void)LayerList::parse("int8x5"), ValueError);
+  EXPECT_THROW((void)LayerList::parse("int8x17"), ValueError);
+  EXPECT_TRUE(LayerList::parse("fp64_int8,int8x16,fp64").is_as_fp64());
+  EXPECT_FALSE(LayerList::parse("int8x13").is_as_fp64());
+  EXPECT_FALSE(LayerList::parse("fp64_int8").is_fp64());
+}
+
 TEST(Layers, PromotionEndsInFp64) {
   LayerList layers{Precision::fp8_e4m3, Precision::bf16, Precision::fp32, Precision::fp64};
   EXPECT_EQ(layers.promoted().name(), "fp16,fp32,fp64,fp64");
   EXPECT_FALSE(layers.promoted().promoted().is_fp64());
   EXPECT_TRUE(layers.promoted().promoted().promoted().is_fp64());
   EXPECT_EQ(LayerList::parse("fp16,tf32,fp16_split").promoted().name(), "fp32,fp32,fp64");
+  EXPECT_EQ(LayerList::parse("int8x8,int8x9,int8x13").promoted().name(), "int8x11,int8x14,fp64");
 }
 
 TEST(Layers, SaysWhatIsWrong) {

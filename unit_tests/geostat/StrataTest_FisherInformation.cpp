@@ -237,6 +237,26 @@ TYPED_TEST(FisherInformationTest, IsAsExactWithLowTiles) {
                   1e-9 * std::sqrt(expected.of[j][j] * expected.of[k][k]));
 }
 
+// Places so far apart that the derivatives by the range are subnormal numbers, whose own spacing is more than what a solve goes
+// for: the others converge, these do not, and the information says so.
+TYPED_TEST(FisherInformationTest, SaysWhereSolvesDidNotConverge) {
+  TypeParam const exec;
+  Locations at;
+  for (int i = 0; i < 64; ++i) {
+    at.x.push_back(1e6 * i);
+    at.y.push_back(0);
+  }
+  CovarianceFactorOptions options({.accuracy = 1e-2});
+  options.tile_size = 16;
+  CovarianceFactor<TypeParam> factor(exec, {1, 1e6 / 742, 0.5, 0.1}, at, options);
+  ASSERT_TRUE(factor.info().ok() && factor.map().is_mixed());
+  EXPECT_TRUE(
+      fisher_information(exec, factor, {.wanted = {true, false, false, true}}).solve_converged);
+  auto const found = fisher_information(exec, factor, {.wanted = {true, true, false, true}});
+  EXPECT_FALSE(found.solve_converged);
+  EXPECT_GT(found.backward_error, 1e-14);
+}
+
 TYPED_TEST(FisherInformationTest, SaysWhatItNeedsAndWhyThereIsNone) {
   TypeParam const exec;
   CovarianceFactor<TypeParam> factor(exec, {}, synthetic_locations(100));

@@ -298,6 +298,19 @@ TEST(FitOptions, DefaultsHoldTheStart) {
     }
     EXPECT_EQ(options.upper.nu, metric == Metric::GreatCircle ? 0.5 : 3);
   }
+  // No two places are further apart than half of the equator, though longitudes span more.
+  for (double const width : {120.0, 180.0, 340.0}) {
+    Locations at{{}, {}, Metric::GreatCircle};
+    for (int i = 0; i <= 100; ++i) {
+      at.x.push_back(-width / 2 + width / 100 * i);
+      at.y.push_back(0.3 * (i % 10));
+    }
+    double const degrees = std::hypot(std::min(180.0, 0.96 * width), 2.7),  // of 95 % of them
+        extent = geostat::detail::earth_radius_km * geostat::detail::radians_per_degree * degrees;
+    auto const options = default_fit_options(at, some_values(101));
+    EXPECT_NEAR(options.start.range / (extent / 10), 1, 1e-12) << width;
+    EXPECT_NEAR(options.upper.range / (extent * 10), 1, 1e-12) << width;
+  }
   // 1/3 three times has a mean that is rounded, so that a variance about it would not be 0.
   for (double const value : {2.0, 1.0 / 3, 0.0})
     EXPECT_EQ(

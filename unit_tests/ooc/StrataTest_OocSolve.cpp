@@ -185,6 +185,42 @@ TYPED_TEST(OocSolve, SurvivesFailingAllocationsInAClimb) {
   EXPECT_GT(best, 0);
 }
 
+// The first map breaks down, the second holds, and the third finds no memory: it is the second that is there again.
+TYPED_TEST(OocSolve, KeepsTheRungThatHeldWhereTheFirstBrokeDown) {
+  System<TypeParam> const s(hard(64, 1.95));
+  int lost = 0;
+  for (std::int64_t k = 1;; ++k) {
+    auto factor = s.factor(coarse);
+    ASSERT_EQ(factor.report().attempts.size(), 2u);
+    ASSERT_EQ(factor.report().attempts.front().outcome, Outcome::BrokeDown);
+    double const held = factor.report().attempts.back().accuracy;
+    HostMatrix const before = stored_matrix(factor.matrix());
+    bool failed = false;
+    std::int64_t climbs = 0;
+    {
+      FailingAllocations failing(k);
+      try {
+        climbs = factor.solve(s.exec, s.device_B, s.X, {.refine = Refine::Classical}).climbs;
+      } catch (MemoryError const&) {
+      }
+      failed = failing.failed();
+      failing.relent();
+    }
+    SCOPED_TRACE(k);
+    double const log_det = factor.log_determinant();  // of the rung that is made again
+    EXPECT_TRUE(std::isfinite(log_det));
+    if (climbs == 0) {
+      EXPECT_EQ(factor.report().attempts.back().accuracy, held);
+      EXPECT_TRUE(same_bits(stored_matrix(factor.matrix()), before));
+      ++lost;
+    }
+    EXPECT_TRUE(factor.solve(s.exec, s.device_B, s.X).converged);
+    EXPECT_LE(s.error(), s.bound());
+    if (!failed) break;
+  }
+  EXPECT_GT(lost, 0);
+}
+
 // A climb would read what X has overwritten.
 TYPED_TEST(OocSolve, XMustNotOverlapTheViewThatTheMatrixReads) {
   System<TypeParam> s(hard(64));

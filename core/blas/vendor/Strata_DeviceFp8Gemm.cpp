@@ -13,20 +13,6 @@ namespace strata::vendor {
 
 namespace {
 
-template <class Value>
-void set(STRATA_LT(MatmulDesc_t) description, STRATA_LT(MatmulDescAttributes_t) attribute,
-         Value value) {
-  check(STRATA_LT(MatmulDescSetAttribute)(description, attribute, &value, sizeof value),
-        STRATA_LT_TEXT(MatmulDescSetAttribute));
-}
-
-template <class Value>
-void set(STRATA_LT(MatmulPreference_t) preference,
-         STRATA_LT(MatmulPreferenceAttributes_t) attribute, Value value) {
-  check(STRATA_LT(MatmulPreferenceSetAttribute)(preference, attribute, &value, sizeof value),
-        STRATA_LT_TEXT(MatmulPreferenceSetAttribute));
-}
-
 constexpr bool is_ocp(Precision p) { return p == Precision::fp8_e4m3 || p == Precision::fp8_e5m2; }
 constexpr bool is_e5m2(Precision p) {
   return p == Precision::fp8_e5m2 || p == Precision::fp8_e5m2fnuz;
@@ -81,28 +67,19 @@ DeviceFp8Gemm::Plan::Plan(Shape const& s)
       b(STRATA_LT_TEXT(MatrixLayoutCreate), s.b, s.k, s.n, s.ldb),
       c(STRATA_LT_TEXT(MatrixLayoutCreate), STRATA_CUDA_OR_HIP(CUDA_R_32F, HIP_R_32F), s.m, s.n,
         s.ldc) {
-  set<std::int32_t>(description,
-                    STRATA_CUDA_OR_HIP(CUBLASLT_MATMUL_DESC_TRANSA, HIPBLASLT_MATMUL_DESC_TRANSA),
-                    STRATA_CUDA_OR_HIP(CUBLAS_OP_T, HIPBLAS_OP_T));
+  lt::set<std::int32_t>(
+      description, STRATA_CUDA_OR_HIP(CUBLASLT_MATMUL_DESC_TRANSA, HIPBLASLT_MATMUL_DESC_TRANSA),
+      STRATA_CUDA_OR_HIP(CUBLAS_OP_T, HIPBLAS_OP_T));
   if (s.scale)
-    set<void const*>(description,
-                     STRATA_CUDA_OR_HIP(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
-                                        HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER),
-                     s.scale);
+    lt::set<void const*>(description,
+                         STRATA_CUDA_OR_HIP(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER,
+                                            HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER),
+                         s.scale);
 }
 
 std::optional<DeviceFp8Gemm::Algorithm> DeviceFp8Gemm::choose(Plan const& plan) const {
-  Preference const preference(STRATA_LT_TEXT(MatmulPreferenceCreate));
-  set<std::uint64_t>(preference,
-                     STRATA_CUDA_OR_HIP(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                        HIPBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES),
-                     workspace_bytes);
-#ifdef KOKKOS_ENABLE_CUDA
-  for (auto const alignment :
-       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    set<std::uint32_t>(preference, alignment, fp8_unit);
-#endif
+  lt::Preference const preference(STRATA_LT_TEXT(MatmulPreferenceCreate));
+  lt::prefer(preference, workspace_bytes, fp8_unit);
   STRATA_LT(MatmulHeuristicResult_t) best{};
   int found = 0;
   auto const status = STRATA_LT(MatmulAlgoGetHeuristic)(

@@ -6,6 +6,7 @@
 #include <core/blas/vendor/Strata_DeviceBuffer.hpp>
 #include <core/blas/vendor/Strata_DeviceHandles.hpp>
 #include <core/blas/vendor/Strata_DeviceScalars.hpp>
+#include <core/blas/vendor/Strata_LtMatmul.hpp>
 #include <core/blas/vendor/Strata_PackOperand.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -14,10 +15,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-
-/// cublasLt<name> or hipblasLt<name>
-#define STRATA_LT(name) STRATA_CUDA_OR_HIP(cublasLt##name, hipblasLt##name)
-#define STRATA_LT_TEXT(name) STRATA_CUDA_OR_HIP("cublasLt" #name, "hipblasLt" #name)
 
 namespace strata::vendor {
 
@@ -52,14 +49,8 @@ class DeviceFp8Gemm {
                   double beta, Matrix const& C, DeviceScalars<Exec>& scalars);
 
  private:
-  using DataType = STRATA_CUDA_OR_HIP(cudaDataType_t, hipDataType);
-  using Algorithm = STRATA_LT(MatmulAlgo_t);
-  using Description =
-      Handle<STRATA_LT(MatmulDesc_t), STRATA_LT(MatmulDescCreate), STRATA_LT(MatmulDescDestroy)>;
-  using Layout = Handle<STRATA_LT(MatrixLayout_t), STRATA_LT(MatrixLayoutCreate),
-                        STRATA_LT(MatrixLayoutDestroy)>;
-  using Preference = Handle<STRATA_LT(MatmulPreference_t), STRATA_LT(MatmulPreferenceCreate),
-                            STRATA_LT(MatmulPreferenceDestroy)>;
+  using DataType = lt::DataType;
+  using Algorithm = lt::Algorithm;
   enum class Units { None, Fnuz, Ocp };
 
   /// What one call depends on.
@@ -72,8 +63,8 @@ class DeviceFp8Gemm {
   /// The library's descriptors of a shape and its choice of algorithm, if it has one.
   struct Plan {
     explicit Plan(Shape const& shape);
-    Description description;
-    Layout a, b, c;
+    lt::Description description;
+    lt::Layout a, b, c;
     std::optional<Algorithm> algorithm;
   };
   static Units units_of(Exec const& exec);
@@ -84,7 +75,7 @@ class DeviceFp8Gemm {
 
   Exec exec_;
   Units units_;
-  Handle<STRATA_LT(Handle_t), STRATA_LT(Create), STRATA_LT(Destroy)> handle_;
+  lt::LibraryHandle handle_;
   DeviceBuffer<Exec>& workspace_;
   DeviceBuffer<Exec> packed_;
   std::map<Shape, Plan> plans_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_Config.hpp>
 #include <core/blas/vendor/Strata_VendorBlasImpl.hpp>
+#include <core/integers/vendor/Strata_VendorInt8Impl.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 
 #include <optional>
@@ -47,5 +48,17 @@ struct Blas<Exec>::Impl : Products {
 };
 
 template class Blas<Exec>;
+
+#if !defined(STRATA_ENABLE_TPL_CUBLAS) && !defined(STRATA_ENABLE_TPL_HIPBLASLT)
+template <>
+struct Int8Gemm<Exec>::Impl {
+  explicit Impl(Exec const& instance) : exec(instance) {}
+  bool operator()(Int8Product const&) { return false; }
+  int device() const { return runtime::device_of(exec); }
+  Exec exec;
+};
+
+template class Int8Gemm<Exec>;
+#endif
 
 }  // namespace strata::vendor

@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/matrix/detail/Strata_HashTable.hpp>
 #include <sparse/matrix/detail/Strata_LocalCsr.hpp>
+#include <sparse/matrix/detail/Strata_RowLanes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,45 +22,6 @@
 // that calls lanes.each(count, f) one after the other, in which f(k) calls take(column, value) once, for k < count with a column each of its
 // own: all lanes add at once, and each sum has the order of the calls.
 namespace strata::sparse::detail {
-
-/// What goes through the terms of a row on a host.
-struct OneLane {
-  template <class Step>
-  KOKKOS_FUNCTION void each(std::int64_t count, Step const& step) const {
-    for (std::int64_t k = 0; k < count; ++k) step(k);
-  }
-};
-
-/// The lanes of a device's team that make one row together.
-template <class Member>
-struct VectorLanes {
-  Member const& team;
-  int lanes;
-
-  template <class Step>
-  KOKKOS_FUNCTION void each(std::int64_t count, Step const& step) const {
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), step);
-  }
-  /// use(load(s, k)) for k < count[s], one s after the other. A lane begins its first loads of all s before it uses one, so
-  /// that it waits for memory once.
-  template <int N, class Load, class Use>
-  KOKKOS_FUNCTION void each_of(std::int64_t const (&count)[N], Load const& load,
-                               Use const& use) const {
-    decltype(load(0, std::int64_t{0})) held[N] = {};  // of this lane
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, lanes), [&](std::int64_t lane) {
-#pragma unroll
-      for (int s = 0; s < N; ++s)
-        if (lane < count[s]) held[s] = load(s, lane);
-    });
-#pragma unroll
-    for (int s = 0; s < N; ++s) {
-      each(count[s] < lanes ? count[s] : lanes, [&](std::int64_t) { use(held[s]); });
-      for (std::int64_t first = lanes; first < count[s]; first += lanes)
-        each(count[s] - first < lanes ? count[s] - first : lanes,
-             [&](std::int64_t lane) { use(load(s, first + lane)); });
-    }
-  }
-};
 
 /// Rows [begin, end) on a host's thread, in memory that grows.
 template <class Terms>

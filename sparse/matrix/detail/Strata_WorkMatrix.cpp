@@ -125,6 +125,20 @@ void WorkMatrix<Exec>::scale(Exec const& exec) {
 }
 
 template <class Exec>
+auto WorkMatrix<Exec>::scale_of_unknowns(Exec const& exec) const -> Wide {
+  if (!scales_.any()) return {};
+  auto const own = A_.comm().agree(
+      [&] { return work_.template allocate<double>(exec, "strata::sparse::WorkMatrix::scale"); });
+  Kokkos::deep_copy(exec, own, 1.0);
+  multiply_by_powers(exec, scales_.right, Power::Itself, 0, own, own, A_.rows());
+  auto const natural = A_.comm().agree(
+      [&] { return allocate<Wide>(exec, "strata::sparse::WorkMatrix::natural", A_.rows()); });
+  work_.scatter(exec, own, natural);
+  exec.fence("strata::sparse::WorkMatrix::scale");
+  return natural;
+}
+
+template <class Exec>
 void WorkMatrix<Exec>::take_means(Exec const& exec, System& system) const {
   if (!symmetric_ || parts_.count() == 0) return;
   auto const& comm = A_.comm();

@@ -36,6 +36,8 @@ class WorkMatrix {
   DiagonalKind const& diagonal() const { return diagonal_; }
   Scales<Exec> const& scales() const { return scales_; }
   FloatingParts<Exec> const& parts() const { return parts_; }
+  /// What A's unknowns are divided by, in the caller's order; none: 1. Collective; fences. Throws MemoryError on all ranks.
+  Wide scale_of_unknowns(Exec const& exec) const;
   /// Whether the vectors below are needed.
   bool is_other() const { return scales_.any() || rows_.empty > 0 || parts_.count() > 0; }
 

@@ -25,11 +25,12 @@ class PolynomialSmoother {
   using Vec = Vector<Scalar, typename Exec::memory_space>;
 
   PolynomialSmoother() = default;
-  /// `D`: what its `A`, which may be stored in less than fp64, was before. l is taken from eight steps of Lanczos' method, or is 2 where no
-  /// row's absolute sum is more than twice its diagonal; it is rounded up to a power of 1.02, so that backends agree.
+  /// `D`: what its `A`, which may be stored in less than fp64, was before. l is `largest`; where that is 0, 2 if no row's absolute sum is
+  /// more than twice its diagonal, else `largest_eigenvalue`.
   /// Collective; fences. Throws MemoryError on all ranks.
   PolynomialSmoother(Exec const& exec, DistributedMatrix<Exec> const& D,
-                     DistributedMatrix<Exec> const& A, Smoother kind, int steps);
+                     DistributedMatrix<Exec> const& A, Smoother kind, int steps,
+                     double largest = 0);
   /// The same with vectors in Scalar. Throws MemoryError.
   PolynomialSmoother(Exec const& exec, PolynomialSmoother<Exec, fp64> const& other);
 

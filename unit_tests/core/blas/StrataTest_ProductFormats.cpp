@@ -141,6 +141,18 @@ void product_is_made_in_the_format() {
     blas.gemm(N, N, 1, A.ref(), B.ref(), 0, C.ref());
     return C.read()(3, 2);
   };
+  // Eleven bits, ties to even; a factor of 1 and one of 2 leave them as they are.
+  for (double const sign : {1.0, -1.0})
+    for (auto const& [x, rounded] :
+         {std::pair(1 + 0x1p-11, 1.0), std::pair(1 + 0x1p-11 + 0x1p-23, 1 + 0x1p-10),
+          std::pair(1 + 3 * 0x1p-11, 1 + 0x1p-9), std::pair(1 + 3 * 0x1p-11 - 0x1p-23, 1 + 0x1p-10),
+          std::pair(1 + 5 * 0x1p-11, 1 + 0x1p-9), std::pair(2 - 0x1p-11, 2.0)}) {
+      auto const number = [x = sign * x](auto i, auto) { return i == 0 ? x : 1.0; };
+      StoredMatrix<Space> const A(generate(4, 1, number), tf32),
+          B(generate(1, 4, [](auto, auto) { return 2.0; }), tf32), C(old_result(4, 4, 0), fp32);
+      blas.gemm(N, N, 1, A.ref(), B.ref(), 0, C.ref());
+      EXPECT_EQ(C.read()(0, 2), 2 * sign * rounded) << x;
+    }
   double const coarse = 1 + 0x1p-12, fine = 1 + 3 * 0x1p-13;
   EXPECT_EQ(square(coarse, tf32, tf32), 1);
   EXPECT_EQ(square(fine, fp16_split, fp16_split),

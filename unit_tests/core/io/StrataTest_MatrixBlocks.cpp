@@ -193,6 +193,21 @@ TEST(MatrixBlocks, FindsWhatIsNotSymmetric) {
             "find_asymmetry: blocks of 0");
 }
 
+// 16 eps sqrt(a_ii a_jj) are rounding, on both sides of it.
+TEST(MatrixBlocks, TakesForAsymmetryWhatIsMoreThanRounding) {
+  TemporaryFolder const folder;
+  double const eps = std::numeric_limits<double>::epsilon();
+  for (double const units : {8.0, 15.0, 17.0, 32.0, 150.0}) {
+    HostMatrix const A("strata::test::A", 9, 9);
+    for (std::int64_t i = 0; i < 9; ++i) A(i, i) = i == 2 ? 16 : 4;  // sqrt(16 * 4) = 8
+    A(6, 2) = units * eps * 8;
+    write_npy(folder / "A.npy", A);
+    MatrixBlocks const blocks(folder / "A.npy");
+    for (std::int64_t const size : {4, 100})
+      EXPECT_EQ(blocks.find_asymmetry({.block_size = size}).has_value(), units > 16) << units;
+  }
+}
+
 // Blocks of 5 in five columns: of (17, 4) number 3, of (19, 12) number 10, of (22, 22) number 14.
 TEST(MatrixBlocks, ComparesTheBlocksOfAShare) {
   TemporaryFolder const folder;
@@ -312,6 +327,9 @@ TEST(MatrixBlocks, RefusesSidecarsThatAreNotRight) {
   refused(R"({"n": 2, "dtype": "float64", "endian": 1})", "'endian' must be \"little\" or \"big\"");
   refused(R"({"n": 2, "dtype": "float64", "crc32": 1})", "8 hexadecimal digits");
   refused(R"({"n": 2, "dtype": "float64", "crc32": "0x123456"})", "8 hexadecimal digits");
+  for (char const* const digits : {"1234567", "123456789", "12345678zz", "1234567z", ""})
+    refused(R"({"n": 2, "dtype": "float64", "crc32": ")" + std::string(digits) + "\"}",
+            "8 hexadecimal digits");
   refused(R"({"n": 2, "dtype": "float64", "crc32": "00000000"})", "the sidecar says 0");
   refused(R"({"n": 2, "dtype": "float64", "rows": 2})", "unknown key 'rows'");
   refused(R"({"row\ns": 2})", "unknown key 'row");

@@ -34,6 +34,13 @@ TEST(PrecisionMap, NumbersTheTilesOfATriangleByColumns) {
   EXPECT_EQ(tile_count(0), 0u);
 }
 
+// Tiles below the diagonal stand for those above it, too.
+TEST(PrecisionMap, TheNormIsThatOfTheWholeMatrix) {
+  TileNorms const norms{3, {1, 10, 100, 2, 20, 4}, {1, 1, 1}};
+  EXPECT_DOUBLE_EQ(norms.frobenius(), std::sqrt(1 + 2 + 4 + 2 * (10 + 100 + 20.0)));
+  EXPECT_EQ(TileNorms{}.frobenius(), 0);
+}
+
 TEST(PrecisionMap, FollowsThePapersInequalityTileByTile) {
   std::int64_t const tiles = 12;
   TileNorms const norms = decaying(tiles, 0.05);

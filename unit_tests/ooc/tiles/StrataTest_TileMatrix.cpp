@@ -46,6 +46,25 @@ void holds_the_matrix(std::int64_t n, std::int64_t nb, PrecisionRule const& rule
     norm = std::max(norm, sum);
   }
   EXPECT_NEAR(matrix.norm_inf(), norm, 1e-12 * norm);
+  // ||.||_F of each tile, of a diagonal one with both triangles, and of the whole; traces of diagonal tiles.
+  std::vector<double> squares(matrix.norms().squares.size(), 0);
+  std::vector<double> traces(matrix.norms().traces.size(), 0);
+  double whole = 0;
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i) {
+      double const h = A(i, j) * matrix.scaling()[static_cast<std::size_t>(i)] *
+                       matrix.scaling()[static_cast<std::size_t>(j)];
+      whole += h * h;
+      if (i == j) traces[static_cast<std::size_t>(i / nb)] += h;
+      if (i / nb >= j / nb) squares[tile_number(i / nb, j / nb, matrix.tiles())] += h * h;
+    }
+  if (rule.accuracy > 0) {
+    for (std::size_t k = 0; k < squares.size(); ++k)
+      EXPECT_NEAR(matrix.norms().squares[k], squares[k], 1e-13 * squares[k]) << k;
+    for (std::size_t k = 0; k < traces.size(); ++k)
+      EXPECT_NEAR(matrix.norms().traces[k], traces[k], 1e-13 * traces[k]) << k;
+    EXPECT_NEAR(matrix.norms().frobenius(), std::sqrt(whole), 1e-13 * std::sqrt(whole));
+  }
   HostMatrix const H = stored_matrix(matrix);
   for (std::int64_t j = 0; j < n; ++j) {
     for (std::int64_t i = j; i < n; ++i) {

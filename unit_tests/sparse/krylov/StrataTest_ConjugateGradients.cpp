@@ -113,4 +113,29 @@ TYPED_TEST(ConjugateGradientsTest, RoundsThePreconditionersVectorsWhereThatCosts
   }
 }
 
+// Residuals of the biharmonic operator rise far above what they were. Wherever CG is ended, the x that it leaves is no worse than ten
+// times the best that it has met.
+TYPED_TEST(ConjugateGradientsTest, LeavesAnXNearTheBestThatItMet) {
+  Communicator const comm = test_ranks();
+  System<TypeParam> system(biharmonic(comm, 60), comm);
+  int risen = 0;
+  for (std::int64_t most = 1; most <= 140; ++most) {
+    Kokkos::deep_copy(system.exec, system.x, 0.0);
+    double least = 1, last = 1;
+    KrylovOptions options;
+    options.max_iterations = most;
+    options.monitor = [&](std::int64_t, double residual) {
+      least = std::min(least, residual);
+      last = residual;
+    };
+    auto const report = ConjugateGradients<TypeParam, double>(system.exec, system.A, {}, options)
+                            .solve(system.exec, system.b, system.x);
+    EXPECT_EQ(report.status, KrylovStatus::IterationLimit);
+    EXPECT_LE(system.residual(), 10 * least * (1 + 1e-9)) << most;
+    EXPECT_LE(report.relative_residual, 10 * least * (1 + 1e-9)) << most;
+    risen += last > 10 * least;
+  }
+  EXPECT_GT(risen, 0);
+}
+
 }  // namespace

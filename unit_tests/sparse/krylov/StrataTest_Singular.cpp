@@ -3,12 +3,14 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_SparseSystem.hpp"
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 // Matrices with parts that nothing holds: rows that add up to 0, right-hand sides that do not fit.
@@ -189,6 +191,23 @@ TYPED_TEST(SingularTest, UnsymmetricOnesAreSolvedWhereBFitsAndRefusedElsewhere) 
   EXPECT_EQ(wrong.incompatible, 0);
   ASSERT_EQ(wrong.remarks_on_solution().size(), 1u);
   EXPECT_NE(wrong.remarks_on_solution()[0].find("not symmetric"), std::string::npos);
+}
+
+// Sums up to 1e-13 of what is added are rounding, on both sides of it: of 4 in the inner rows, 2 in the first.
+TYPED_TEST(SingularTest, SumsOfRowsAreZeroUpToRounding) {
+  Communicator const comm = test_ranks();
+  TypeParam const exec;
+  for (auto const& [row, off, is_zero] :
+       {std::tuple{17, 2e-13, true}, std::tuple{17, -2e-13, true}, std::tuple{17, 8e-13, false},
+        std::tuple{17, -8e-13, false}, std::tuple{0, 1e-13, true}, std::tuple{0, 4e-13, false}}) {
+    auto const A = make_matrix(exec, comm, tridiagonal(comm, 40, [=](std::int64_t i) {
+                                 return (i == 0 || i == 39 ? 1.0 : 2.0) + (i == row ? off : 0.0);
+                               }));
+    auto const found = kind_of_rows(exec, A);
+    EXPECT_EQ(found.zero_sums, is_zero ? 40 : 39) << row << ' ' << off;
+    EXPECT_EQ(found.maps_constants_to_zero, is_zero) << row << ' ' << off;
+    EXPECT_EQ(found.empty, 0);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_SPARSE_DETAIL_AGGREGATES_HPP
+#define STRATA_SPARSE_DETAIL_AGGREGATES_HPP
+
+#include <sparse/coarsening/detail/Strata_Strength.hpp>
+
+#include <cstdint>
+
+namespace strata::sparse::detail {
+
+/// Which rows make a coarse row together, numbered in the order of their roots.
+template <class Exec>
+struct RowAggregates {
+  std::int64_t count = 0;
+  PooledVector<std::int32_t, Exec> of;  ///< each row's, -1: none
+};
+
+/// The roots of an `independent_set` with their strong neighbours; then each of the other rows goes to the aggregate around it
+/// that it is coupled to most, to the first of equals, sizes within 2^-12 being equal. Rows without a strong coupling
+/// have none. Fences.
+///
+/// Throws   MemoryError.
+template <class Exec>
+RowAggregates<Exec> aggregates_of(Exec const& exec, LocalCsr<Exec> const& A,
+                                  StrongGraph<Exec> const& F);
+
+}  // namespace strata::sparse::detail
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/coarsening/detail/Strata_IndependentSet.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
+
+#include <utility>
+
+namespace strata::sparse::detail {
+namespace {
+
+// A row's state: is_out; undecided, by its priority; root. A root is above all priorities.
+constexpr std::uint64_t is_out = 0, is_root = ~std::uint64_t{0};
+
+template <class Space>
+struct Rounds {
+  Vector<std::int64_t, Space> begin;
+  Vector<std::int32_t, Space> column;
+  Vector<std::uint64_t, Space> state, largest;
+};
+
+template <class Exec, class Space>
+void begin_rounds(Exec const& exec, std::int64_t rows, Rounds<Space> const& g) {
+  Kokkos::parallel_for(
+      "strata::sparse::independent_set::begin", RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        g.state(i) = g.begin(i) == g.begin(i + 1) ? is_out : 1;
+        g.largest(i) = is_out;
+      });
+}
+
+template <class Exec, class Space>
+void draw(Exec const& exec, Vector<std::int32_t, Space> const& list, std::int64_t count, int bits,
+          int round, Rounds<Space> const& g) {
+  Kokkos::parallel_for(
+      "strata::sparse::independent_set::draw", RowPolicy<Exec>(exec, 0, count),
+      KOKKOS_LAMBDA(std::int64_t k) {
+        auto const i = list(k);
+        g.state(i) = std::uint64_t{1} + mixed(static_cast<std::uint32_t>(i), bits, round);
+      });
+}
+
+// The largest state within one coupling of each row of the list.
+template <class Exec, class Space>
+void look_around(Exec const& exec, Vector<std::int32_t, Space> const& list, std::int64_t count,
+                 Rounds<Space> const& g) {
+  Kokkos::parallel_for(
+      "strata::sparse::independent_set::largest", RowPolicy<Exec>(exec, 0, count),
+      KOKKOS_LAMBDA(std::int64_t k) {
+        auto const i = list(k);
+        std::uint64_t most = g.state(i);
+        for (std::int64_t at = g.begin(i); at < g.begin(i + 1); ++at) {
+          std::uint64_t const other = g.state(g.column(at));
+          most = other > most ? other : most;
+        }
+        g.largest(i) = most;
+      });
+}
+
+// The largest within two: its own row is a root, those around a root are out.
+template <class Exec, class Space>
+void decide(Exec const& exec, Vector<std::int32_t, Space> const& list, std::int64_t count,
+            Rounds<Space> const& g) {
+  Kokkos::parallel_for(
+      "strata::sparse::independent_set::decide", RowPolicy<Exec>(exec, 0, count),
+      KOKKOS_LAMBDA(std::int64_t k) {
+        auto const i = list(k);
+        std::uint64_t most = g.largest(i);
+        for (std::int64_t at = g.begin(i); at < g.begin(i + 1); ++at) {
+          std::uint64_t const other = g.largest(g.column(at));
+          most = other > most ? other : most;
+        }
+        if (most == is_root)
+          g.state(i) = is_out;
+        else if (most == g.state(i))
+          g.state(i) = is_root;
+      });
+}
+
+KOKKOS_INLINE_FUNCTION bool is_undecided(std::uint64_t state) {
+  return state != is_out && state != is_root;
+}
+
+// The rows of `list` that are undecided; how many. Fences.
+template <class Exec, class Space>
+std::int64_t keep_undecided(Exec const& exec, Vector<std::int32_t, Space> const& list,
+                            std::int64_t count, Rounds<Space> const& g,
+                            Vector<std::int32_t, Space> const& result) {
+  std::int64_t left = 0;
+  Kokkos::parallel_scan(
+      "strata::sparse::independent_set::undecided", RowPolicy<Exec>(exec, 0, count),
+      KOKKOS_LAMBDA(std::int64_t k, std::int64_t& at, bool final) {
+        auto const i = list(k);
+        bool const keep = is_undecided(g.state(i));
+        if (final && keep) result(at) = i;
+        at += keep ? 1 : 0;
+      },
+      left);
+  exec.fence("strata::sparse::independent_set::undecided");
+  return left;
+}
+
+// The rows of `list` on whose couplings undecided rows may meet; what the others have around them is final.
+template <class Exec, class Space>
+std::int64_t keep_paths(Exec const& exec, Vector<std::int32_t, Space> const& list,
+                        std::int64_t count, Rounds<Space> const& g,
+                        Vector<std::int32_t, Space> const& result) {
+  std::int64_t left = 0;
+  Kokkos::parallel_scan(
+      "strata::sparse::independent_set::paths", RowPolicy<Exec>(exec, 0, count),
+      KOKKOS_LAMBDA(std::int64_t k, std::int64_t& at, bool final) {
+        auto const i = list(k);
+        bool keep = is_undecided(g.state(i)), has_root = g.state(i) == is_root;
+        for (std::int64_t e = g.begin(i); e < g.begin(i + 1) && !keep; ++e) {
+          std::uint64_t const other = g.state(g.column(e));
+          keep = is_undecided(other);
+          has_root = has_root || other == is_root;
+        }
+        if (final && keep) result(at) = i;
+        if (final && !keep) g.largest(i) = has_root ? is_root : is_out;
+        at += keep ? 1 : 0;
+      },
+      left);
+  exec.fence("strata::sparse::independent_set::paths");
+  return left;
+}
+
+template <class Exec, class Space>
+void list_all(Exec const& exec, std::int64_t rows, Vector<std::int32_t, Space> const& list) {
+  Kokkos::parallel_for(
+      "strata::sparse::independent_set::list", RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) { list(i) = static_cast<std::int32_t>(i); });
+}
+
+template <class Exec, class Space>
+void mark_roots(Exec const& exec, std::int64_t rows, Rounds<Space> const& g,
+                Vector<std::int32_t, Space> const& mark) {
+  Kokkos::parallel_for(
+      "strata::sparse::independent_set::roots", RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) { mark(i) = g.state(i) == is_root ? 1 : 0; });
+}
+
+int bits_for(std::int64_t rows) {
+  int bits = 2;
+  while ((std::int64_t{1} << bits) < rows) ++bits;
+  return bits;
+}
+
+}  // namespace
+
+template <class Exec>
+PooledVector<std::int32_t, Exec> independent_set(Exec const& exec, StrongGraph<Exec> const& F) {
+  Region const region(exec, "strata::sparse::independent_set");
+  std::int64_t const rows = F.begin.size() - 1;
+  PooledVector<std::uint64_t, Exec> const state(exec, "strata::sparse::independent_set::state",
+                                                rows),
+      largest(exec, "strata::sparse::independent_set::largest", rows);
+  using List = PooledVector<std::int32_t, Exec>;
+  auto const list = [&] { return List(exec, "strata::sparse::independent_set::list", rows); };
+  List undecided = list(), paths = list(), spare = list();
+  Rounds<typename Exec::memory_space> const g{F.begin, F.column, state, largest};
+  begin_rounds(exec, rows, g);
+  list_all(exec, rows, paths.view());
+  std::int64_t on_paths = rows;
+  std::int64_t left = keep_undecided(exec, paths.view(), rows, g, undecided.view());
+  for (int round = 0; left > 0; ++round) {
+    draw(exec, undecided.view(), left, bits_for(rows), round, g);
+    look_around(exec, paths.view(), on_paths, g);
+    decide(exec, undecided.view(), left, g);
+    left = keep_undecided(exec, undecided.view(), left, g, spare.view());
+    std::swap(undecided, spare);
+    on_paths = keep_paths(exec, paths.view(), on_paths, g, spare.view());
+    std::swap(paths, spare);
+  }
+  List marks = list();
+  mark_roots(exec, rows, g, marks.view());
+  exec.fence("strata::sparse::independent_set");  // the lists end here
+  return marks;
+}
+
+#define STRATA_INSTANTIATE_SET(Space)                                      \
+  template PooledVector<std::int32_t, Space> independent_set(Space const&, \
+                                                             StrongGraph<Space> const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SET)
+
+}  // namespace strata::sparse::detail

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <sparse/coarsening/detail/Strata_Strength.hpp>
+
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
+
+namespace strata::sparse::detail {
+namespace {
+
+template <class Exec, class Space>
+void find_largest(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
+                  Vector<double, Space> const& largest) {
+  constexpr double dominated = 0.2;
+  Kokkos::parallel_for(
+      "strata::sparse::strong_graph::largest", RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        double most = 0, sum = 0, diagonal = 0;
+        A(i, [&](std::int64_t j, double a) {
+          double const size = Kokkos::abs(a);
+          diagonal += j == i ? a : 0;
+          sum += j == i ? 0 : size;
+          most = j != i && size > most ? size : most;
+        });
+        largest(i) = sum < dominated * Kokkos::abs(diagonal) ? 0 : most;
+      });
+}
+
+/// Whether an entry is strong.
+template <class Space>
+struct IsStrong {
+  Vector<double, Space> largest;
+  double bound;  // of a_ij^2 / (m_i m_j)
+
+  KOKKOS_FUNCTION bool operator()(std::int64_t i, std::int64_t j, double a) const {
+    if (i == j) return false;
+    double const size = largest(i) * largest(j);
+    return size > 0 && a * a > bound * size;
+  }
+};
+
+template <class Exec, class Space>
+void count_strong(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
+                  IsStrong<Space> const& is_strong, Vector<std::int64_t, Space> const& length) {
+  Kokkos::parallel_for(
+      "strata::sparse::strong_graph::count", RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        std::int64_t count = 0;
+        A(i, [&](std::int64_t j, double a) { count += is_strong(i, j, a) ? 1 : 0; });
+        length(i) = count;
+      });
+}
+
+template <class Exec, class Space>
+void list_strong(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
+                 IsStrong<Space> const& is_strong, Vector<std::int64_t, Space> const& begin,
+                 Vector<std::int32_t, Space> const& column) {
+  Kokkos::parallel_for(
+      "strata::sparse::strong_graph::list", RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        std::int64_t at = begin(i);
+        A(i, [&](std::int64_t j, double a) {
+          if (is_strong(i, j, a)) column(at++) = static_cast<std::int32_t>(j);
+        });
+      });
+}
+
+}  // namespace
+
+template <class Exec>
+StrongGraph<Exec> strong_graph(Exec const& exec, LocalCsr<Exec> const& A, double strength) {
+  using Space = typename Exec::memory_space;
+  constexpr double tie = 1 + 0x1p-16;
+  Region const region(exec, "strata::sparse::strong_graph");
+  PooledVector<double, Exec> const largest(exec, "strata::sparse::strong_graph::largest", A.rows);
+  find_largest(exec, A.rows, A.ref(), largest.view());
+  IsStrong<Space> const is_strong{largest, strength * strength * tie * tie};
+  StrongGraph<Exec> F;
+  F.begin = {exec, "strata::sparse::strong_graph::begin", A.rows + 1};
+  count_strong(exec, A.rows, A.ref(), is_strong, F.begin.view());
+  F.column = {exec, "strata::sparse::strong_graph::column", scan_lengths(exec, F.begin.view())};
+  list_strong(exec, A.rows, A.ref(), is_strong, F.begin.view(), F.column.view());
+  exec.fence("strata::sparse::strong_graph");  // `largest` ends here
+  return F;
+}
+
+#define STRATA_INSTANTIATE_STRENGTH(Space) \
+  template StrongGraph<Space> strong_graph(Space const&, LocalCsr<Space> const&, double);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_STRENGTH)
+
+}  // namespace strata::sparse::detail
