@@ -114,8 +114,8 @@ std::vector<LayerList> const& studied_layer_lists();
 /// 2, 8, 32 and 128 unit roundoffs of the lowest layer, then with each layer promoted, again without and with shifts,
 /// until all are fp64; there, and where the roundoff is fp64's, without a shift.
 struct CholeskyAttempt : FactorAttempt {
-  LayerList layers{Precision::fp64};  ///< that were tried
-  double shift = 0;                   ///< that was tried
+  LayerList layers{Precision::fp64};  ///< layers that were tried
+  double shift = 0;                   ///< shift that was tried
 };
 
 }  // namespace strata::dense

@@ -46,7 +46,8 @@ struct FitOptions {
   Mean mean = Mean::Constant;            ///< what is known of it
   Search search = Search::Scoring;       ///< the method
   double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
-  double first_step = 0.5;  ///< of a logarithm; the first trust region is twice that; > 0
+  /// first step of a logarithm; the first trust region is twice that; > 0
+  double first_step = 0.5;
   std::int64_t max_evaluations = 500;  ///< most evaluations of the likelihood
   CovarianceFactorOptions factor;      ///< how covariance matrices are factored
   /// Where tiles are below fp64: once their noise ends the search, go on in fp64 from there.

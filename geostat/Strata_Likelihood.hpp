@@ -28,7 +28,7 @@ struct Likelihood {
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
   /// -1/2 (n log 2 pi + log_det + quadratic_form).
   double log_likelihood = 0;
-  double log_det = 0;  ///< of S
+  double log_det = 0;  ///< log-determinant of S
   /// log_det is off by no more: by rounding, and by the estimate where tiles are below fp64, but for
   /// about one case in a thousand. Infinite: nothing can be said with these tiles. NaN: not known
   /// (LogDet::Factor).
@@ -37,7 +37,7 @@ struct Likelihood {
   /// quadratic_form is off by no more, for the entries that S has in fp64 and but for about one case in a thousand: by
   /// rounding of the solve. Large where S is nearly singular; infinite: the solve failed.
   double quadratic_form_error = 0;
-  double mean = 0;                    ///< that was subtracted
+  double mean = 0;                    ///< mean that was subtracted
   double backward_error = 0;          ///< normwise, of the solve
   bool solve_converged = true;        ///< the solve met its tolerance
   std::int64_t solve_iterations = 0;  ///< applications of the factor

@@ -16,7 +16,8 @@ namespace strata::geostat {
 struct Prediction {
   std::vector<double> mean;  ///< its conditional expectation
   std::vector<double>
-      variance;  ///< of the field about it; a new observation's is larger by the nugget
+      /// variance of the field about the prediction; a new observation's is larger by the nugget
+      variance;
   double backward_error = 0;  ///< normwise, the worst of the solves
   bool converged = true;      ///< all of them
 };

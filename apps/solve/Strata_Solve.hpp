@@ -83,7 +83,7 @@ struct SolveOptions {
   std::shared_ptr<Communicator const> comm;  ///< the ranks that have the tiles; empty: one
 
   std::string output, json, trace;  ///< paths, empty: not wanted
-  bool brief = false;               ///< of the report only the answer
+  bool brief = false;               ///< print only the answer of the report
 };
 
 /// Memory as --max-memory says, or what is available; `progress`, if there is one, has the part that was read.

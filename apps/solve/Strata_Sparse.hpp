@@ -45,7 +45,8 @@ struct SparseOutcome {
   sparse::SparseOptions asked;
   /// All entries are on one side of the diagonal, or on it, and some beside it.
   bool triangular = false;
-  bool has_tolerance = false;  ///< of the user's; the default one gives way to fp64's limit
+  /// the user gave a tolerance; the default one gives way to fp64's limit
+  bool has_tolerance = false;
   bool told_of_modes = false;
   sparse::SparseReport report;
   std::vector<std::pair<std::int64_t, double>>

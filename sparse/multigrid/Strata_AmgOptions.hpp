@@ -41,11 +41,12 @@ struct AmgOptions {
   int block_size = 0;
   /// What coarse levels represent, of one rank; none: the constants of each of a node's unknowns.
   std::shared_ptr<NearNullSpace const> near_null_space;
-  Smoother smoother = Smoother::Automatic;  ///< of all levels
-  int steps = 2;                            ///< of Chebyshev and L1Jacobi, before and after
-  MatrixOptions matrix;                     ///< of the coarse levels; their order is the smoother's
-  /// Called on each rank after each step with the part of the levels' making that is done, 0 to 1, as if the steps took
-  /// what they take for a seven-point stencil.
+  Smoother smoother = Smoother::Automatic;  ///< smoother of all levels
+  int steps = 2;                            ///< steps of Chebyshev and L1Jacobi, before and after
+  /// options of the coarse levels; their order is the smoother's
+  MatrixOptions matrix;
+  /// Called on each rank after each step with the part of the levels' making that is done, 0 to 1,
+  /// as if the steps took what they take for a seven-point stencil.
   std::function<void(double)> on_progress = {};
 };
 

@@ -47,7 +47,7 @@ class Transfer {
   Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
            detail::TransposedIndex<Exec> const& index, detail::BlockCsr<Exec> const& P);
 
-  /// Of this rank.
+  /// Rows of this rank.
   std::int64_t rows() const { return rows_; }
   /// Columns of this rank's vectors, without the halo.
   std::int64_t columns() const { return columns_; }

@@ -22,16 +22,17 @@ template <class Exec>
 struct TransferHierarchy {
   /// A matrix and the transfers to the next one.
   struct Level {
-    DistributedMatrix<Exec> A;  ///< of this level
+    DistributedMatrix<Exec> A;  ///< matrix of this level
     Transfer<Exec> P, R;        ///< from the next level, and to it; none on the last
     double largest = 0;         ///< eigenvalue of D^-1 A, D its diagonal; 0: nothing is known
   };
-  std::vector<Level> levels;                  ///< the finest first
-  CoarseSolve coarse = CoarseSolve::Sweep;    ///< of the last level
-  Smoother smoother = Smoother::GaussSeidel;  ///< of all levels but one that is solved directly
-  int steps = 2;                              ///< of Chebyshev and L1Jacobi
-  int block_size = 1;                         ///< unknowns of a node of the finest matrix
-  int modes = 1;                              ///< unknowns of an aggregate
+  std::vector<Level> levels;                ///< the finest first
+  CoarseSolve coarse = CoarseSolve::Sweep;  ///< solve of the last level
+  /// smoother of all levels but one that is solved directly
+  Smoother smoother = Smoother::GaussSeidel;
+  int steps = 2;       ///< steps of Chebyshev and L1Jacobi
+  int block_size = 1;  ///< unknowns of a node of the finest matrix
+  int modes = 1;       ///< unknowns of an aggregate
   bool takes_natural =
       false;  ///< a cycle's vectors are in the caller's order, the finest matrix is not
 

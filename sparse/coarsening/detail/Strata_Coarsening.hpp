@@ -14,8 +14,8 @@ namespace strata::sparse::detail {
 /// A level of smoothed aggregation on one rank, in natural order.
 template <class Exec>
 struct WholeLevel {
-  BlockCsr<Exec> A;   ///< in blocks of its nodes' unknowns
-  Modes<Exec> modes;  ///< of width 0: constants, of a matrix without blocks
+  BlockCsr<Exec> A;   ///< matrix in blocks of its nodes' unknowns
+  Modes<Exec> modes;  ///< modes of the level; width 0: constants, for a matrix without blocks
 };
 
 /// What a level leads to.
@@ -31,7 +31,8 @@ template <class Exec>
 struct LevelFacts {
   int block_size = 0;  ///< unknowns of a node; 0: found from the pattern
   std::shared_ptr<NearNullSpace const> near_null_space;  ///< none: constants
-  Vector<double, typename Exec::memory_space> scale;     ///< that divides it, of each row; none: 1
+  /// number that divides the near-null vectors in each row; none: 1
+  Vector<double, typename Exec::memory_space> scale;
 };
 
 /// The finest level: A of one rank. Fences. Throws ShapeError for modes of another number of rows, MemoryError.

@@ -22,7 +22,7 @@ class FloatingParts {
   FloatingParts(Exec const& exec, DistributedMatrix<Exec> const& A);
 
   std::int64_t count() const { return count_; }  ///< over all ranks
-  std::int64_t rows() const { return rows_; }    ///< in them, over all ranks
+  std::int64_t rows() const { return rows_; }    ///< rows in the parts, over all ranks
 
   /// x_i less the mean of x over i's part; x in A's order. Collective; fences.
   template <class Scalar>

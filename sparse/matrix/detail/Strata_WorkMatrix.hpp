@@ -26,7 +26,7 @@ class WorkMatrix {
   WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A);
 
   DistributedMatrix<Exec> const& matrix() const { return work_; }
-  /// Of A; infinity where an entry is not a number.
+  /// The norm of A; infinity where an entry is not a number.
   double norm_of_A() const { return norm_A_; }
   double norm() const { return norm_; }
   /// ||right left A||_oo, of the equations in the units of x.
