@@ -39,8 +39,9 @@ struct CholeskyOptions {
   BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
   double shift = 0;    ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
   bool ladder = true;  ///< on breakdown or without convergence, go on with the next rung
-  /// Where A is not positive definite, factor a copy of it whose diagonal is larger by the smallest power of ten, as a part of
-  /// the mean diagonal, with which it is; 1e-2 at most. Solves are those of the copy then. The report tells.
+  /// Where A is not positive definite, factor a copy with a larger diagonal that is. What is added
+  /// is the smallest power of ten, as a part of the mean diagonal, that does; 1e-2 at most. Solves
+  /// are those of the copy then. The report tells.
   bool jitter = false;
   /// Called while an attempt factors, with the part of its flops that is done, 0 to 1; what it throws ends the call.
   std::function<void(double)> on_progress = {};
@@ -105,10 +106,11 @@ Target fp64_view(ViewType const& A) {
 
 /// A Cholesky factorisation in layers of an SPD matrix, which it solves with to fp64 accuracy.
 ///
-/// It keeps a reference to A, which must not change: residuals need it. All work runs on the instance passed to
-/// `cholesky`; up to n = 1024, and 1024 right-hand sides, on one thread of a host, but for products that the BLAS shares.
-/// Not copyable; not to be used by two threads at once. A factor that was given up for a rung which then had
-/// no memory is made again when it is next needed; whatever needs it throws MemoryError while it can't be.
+/// It keeps a reference to A, which must not change: residuals need it. All work runs on the
+/// instance passed to `cholesky`; up to n = 1024, and 1024 right-hand sides, on one thread of a
+/// host, but for products that the BLAS shares. Not copyable; not to be used by two threads at
+/// once. A factor may have been given up for a rung that then had no memory. It is made again when
+/// it is next needed. While it can't be made, whatever needs it throws MemoryError.
 template <class ExecutionSpace>
 class CholeskyFactor {
  public:
@@ -123,8 +125,8 @@ class CholeskyFactor {
   CholeskyFactor(CholeskyFactor&&) noexcept;
   CholeskyFactor& operator=(CholeskyFactor&&) noexcept;
 
-  /// Factor another matrix of this order, or the same one with other values, as `cholesky` did with the same layers and
-  /// options: what this factor and its solves allocated is used again.
+  /// Factor another matrix of this order, or the same one with other values, as `cholesky` did with
+  /// the same layers and options. What this factor and its solves allocated is used again.
   ///
   /// Result   as of `cholesky`. Sync, Memory: as there, of which the tree, the analysis and the solves' vectors are
   ///          those that there are. From the first call on, and until the factor ends, a device's pool keeps what was
@@ -165,8 +167,9 @@ class CholeskyFactor {
   ConditionEstimate condition(ExecutionSpace const& exec,
                               std::function<void(double)> const& on_progress = {});
 
-  /// Whether a solution may have fewer than three digits, so that an estimate of the condition is worth its time: by the
-  /// smallest pivot of the factor, for next to nothing. It is seldom false where they are fewer.
+  /// Whether a solution may have fewer than three digits, so that an estimate of the condition is
+  /// worth its time. The smallest pivot of the factor tells, for next to nothing. It is seldom
+  /// false where they are fewer.
   ///
   /// Sync     fences `exec` the first time.
   /// Throws   ValueError if there is no factor.

@@ -36,8 +36,9 @@ struct FisherInformation {
 /// The expected information of a Gaussian likelihood at the factor's parameters,
 ///   I_jk = 1/2 trace(S^-1 S_j S^-1 S_k),   S_k = d S / d theta_k.
 ///
-/// It depends on locations and parameters, not on values. A mean that is estimated is independent of the parameters to
-/// this order, so that I is the same with and without one: it is that of maximum likelihood, not of REML.
+/// It depends on locations and parameters, not on values. A mean that is estimated is independent
+/// of the parameters to this order, so that I is the same with and without one. It is the
+/// information of maximum likelihood, not of REML.
 ///
 /// Result   see FisherInformation; its `info` says if S is not positive definite.
 /// Sync     fences `exec`.
@@ -57,8 +58,9 @@ template <class ExecutionSpace>
                                                    CovarianceFactor<ExecutionSpace>& factor,
                                                    FisherOptions const& options = {});
 
-/// Bytes on the host, of several ranks the most that one of them needs, for each of range and nu that is wanted: up to 512
-/// observations 8 n^2, of many about 2 n^2 / ranks, as they are kept in squares of 512 x 512, but no less than 2048 n.
+/// Bytes on the host for each of range and nu that is wanted; with several ranks the most that one
+/// of them needs. Up to 512 observations take 8 n^2. Many take about 2 n^2 / ranks, as they are
+/// kept in squares of 512 x 512, but no less than 2048 n.
 ///
 /// Throws   MemoryError if the matrices' bytes do not fit 64 bits; ShapeError if n < 0; ValueError if ranks < 1.
 std::size_t fisher_bytes_needed(std::int64_t n,
@@ -68,9 +70,10 @@ std::size_t fisher_bytes_needed(std::int64_t n,
 /// How far estimates by maximum likelihood are from the truth, as far as the information tells: the square roots of
 /// diag(I^-1).
 ///
-/// They hold for many observations and estimates inside their bounds. Where all observations lie in one region, however
-/// many, range and sigma2 stay uncertain and only sigma2 / range^(2 nu) becomes known (Zhang): then those of the
-/// logarithms, or a profile interval, say more than those of the parameters.
+/// They hold for many observations and estimates inside their bounds. Where all observations lie in
+/// one region, however many, range and sigma2 stay uncertain and only sigma2 / range^(2 nu) becomes
+/// known (Zhang). Then the errors of the logarithms, or a profile interval, say more than the
+/// errors of the parameters.
 struct StandardErrors {
   Parameters of{};            ///< NaN: there is none, see `reasons`
   Parameters of_logarithm{};  ///< errors of log theta_k: of[k] / theta_k
@@ -85,8 +88,8 @@ struct StandardErrors {
 /// The standard errors of the parameters that were estimated, the others being known.
 ///
 /// Shape    the information of all that were estimated, at theta.
-/// Result   none for a parameter of which there is no information, and none for any if the information is singular to
-///          ten digits, as the data then don't tell these parameters apart.
+/// Result   none for a parameter of which there is no information; none for any if the information
+///          is singular to ten digits, as the data then don't tell these parameters apart.
 /// Source   Zhang, J. Amer. Statist. Assoc. 99 (2004), doi:10.1198/016214504000000241.
 StandardErrors standard_errors(FisherInformation const& information, MaternCovariance const& theta,
                                std::array<bool, 4> const& estimated);

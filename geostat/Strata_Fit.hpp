@@ -89,13 +89,16 @@ struct FactoredFit : Fit {
 
 /// A guess for observations of which nothing is known, and bounds about it.
 ///
-/// Result   `mean` as given, and with s^2 the sample variance and m^2 = s^2, or without a mean the mean square of
-///          the values: start: sigma2 = 0.9 m^2, the nugget 0.1 s^2, a tenth of the extent as range, nu = 1/2.
-///          Bounds: sigma2 1e-14 s^2 to 100 m^2, the nugget 0, or 1e-6 s^2 where places repeat, to 100 m^2, nu from 0.1 to
-///          3, or to 1/2 on the sphere, where Matern covariances are positive definite no further. The range from a tenth
-///          of the 5 % quantile of the distances to nearest neighbours, a hundredth of the extent at most, to ten times the
-///          extent, which is that of 95 % of the coordinates: one place that is far from the others moves neither.
-/// Throws   ValueError if there are fewer than 2 values, all are the same, or a bound leaves the range of fp64.
+/// Result   `mean` as given, and with s^2 the sample variance and m^2 = s^2, or without a mean the
+///          mean square of the values. Start: sigma2 = 0.9 m^2, the nugget 0.1 s^2, a tenth of the
+///          extent as range, nu = 1/2. Bounds: sigma2 1e-14 s^2 to 100 m^2, the nugget 0, or 1e-6
+///          s^2 where places repeat, to 100 m^2, nu from 0.1 to 3, or to 1/2 on the sphere, where
+///          Matern covariances are positive definite no further. The range from a tenth of the 5 %
+///          quantile of the distances to nearest neighbours, a hundredth of the extent at most, to
+///          ten times the extent. The extent is that of 95 % of the coordinates, so that one place
+///          that is far from the others moves neither.
+/// Throws   ValueError if there are fewer than 2 values, all are the same, or a bound leaves the
+///          range of fp64.
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
                                Mean mean = Mean::Constant);
 
@@ -112,15 +115,17 @@ bool can_fit(Search search = Search::Scoring);
 /// error. A nugget of 0 is a point like others. Where hardly any nugget leaves no factor in fp64, `kept_share` says
 /// which was the least.
 ///
-/// The other searches end at their tolerance, or where they can see no more: where as many evaluations in a row as a
-/// quadratic model has points, 2 d + 1 for d variables, differ among themselves by no more than the error that they
-/// state, and twice as many brought no more than that. They begin anew at the best, until that brings no more.
+/// The other searches end at their tolerance, or where they can see no more. A quadratic model has
+/// 2 d + 1 points for d variables. They see no more if so many evaluations in a row differ by no
+/// more than the error that they state, and twice as many brought no more than that. They begin
+/// anew at the best, until that brings no more.
 ///
 /// With tiles below fp64 a search goes on in fp64 from there, in a tenth of the first step, or, if the error is below
 /// 1e-3, evaluates the likelihood there once in fp64. Without the memory for that the result says so.
 ///
-/// No evaluation asks for the covariance matrix twice: the solves are refined with it at the end only, where a factor is made
-/// of the best, and the likelihood stated with probes that the search has not seen. One team makes all factors.
+/// No evaluation asks for the covariance matrix twice. The solves are refined with it at the end
+/// only. There a factor is made of the best, and the likelihood is stated with probes that the
+/// search has not seen. One team makes all factors.
 ///
 /// Shape    as for `log_likelihood`.
 /// Result   the best that was found, and its factor; with its `info` if the matrix was nowhere positive definite.
@@ -144,8 +149,8 @@ template <class ExecutionSpace>
                                               std::span<double const> values,
                                               FitOptions const& options);
 
-/// Why a parameter of a fit has no standard error by `standard_errors`: it was fixed, it is on its bound, or sigma2 is 0 there,
-/// so that range and nu mean nothing. Empty: it may have one.
+/// Why a parameter of a fit has no standard error by `standard_errors`: It was fixed, it is on its
+/// bound, or sigma2 is 0 there, so that range and nu mean nothing. Empty: it may have one.
 std::array<std::string, 4> why_no_error(Fit const& found, std::array<bool, 4> const& fixed);
 
 namespace detail {

@@ -55,13 +55,15 @@ struct Likelihood {
 /// Result   see Likelihood; its `info` says if S is not positive definite.
 /// Sync     fences `exec`.
 /// Memory   `CovarianceFactor::bytes_needed`, and (6 + probes) n numbers.
-/// Throws   ShapeError if the values are not as many as the locations, or none; ValueError naming the first value
-///          that is not finite; what CovarianceFactor throws.
-/// Error    of log_det no more than `log_det_error`. Of the quadratic form no more than `quadratic_form_error`, whatever
-///          the tiles' precision: with x = S^-1 r, r = y - mean, it is x' (r - S x) to first order, and the residual's
-///          numbers have random signs. So it is 4 ||x||_2 times what one of them may be: w (||S||_inf ||x||_inf + ||r||_inf)
-///          by the backward error w, and 2^-53 ||s||_2 ||x||_inf by rounding of the residual, s being a row of S; and 2^-51
-///          times the form, as rows that are alike have roundings that are alike.
+/// Throws   ShapeError if the values are not as many as the locations, or none; ValueError naming
+///          the first value that is not finite; what CovarianceFactor throws.
+/// Error    of log_det no more than `log_det_error`. Of the quadratic form no more than
+///          `quadratic_form_error`, whatever the tiles' precision. With x = S^-1 r, r = y - mean,
+///          it is x' (r - S x) to first order, and the residual's numbers have random signs. So it
+///          is 4 ||x||_2 times what one of them may be: w (||S||_inf ||x||_inf + ||r||_inf) by the
+///          backward error w; and 2^-53 ||s||_2 ||x||_inf by rounding of the residual, s being a
+///          row of S; and 2^-51 times the form, as rows that are alike have roundings that are
+///          alike.
 /// Source   equation 1 of Ren et al. (paper B).
 template <class ExecutionSpace>
 [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,

@@ -120,8 +120,8 @@ struct SparseReport {
   std::int64_t preconditioner_bytes = 0;         ///< of this rank
   double set_up_seconds = 0, solve_seconds = 0;  ///< of the solver, and of this solve
 
-  /// Whether x is a solution as good as was asked for, or as fp64 has it, or of least squares where b is within 1e-3 of
-  /// the range of a singular A.
+  /// Whether x is a solution as good as was asked for, or as fp64 has it. A least-squares solution
+  /// counts where b is within 1e-3 of the range of a singular A.
   bool solved() const {
     constexpr double little = 1e-3;
     return status == KrylovStatus::Converged || status == KrylovStatus::RoundingLimit ||
@@ -140,20 +140,24 @@ struct SparseReport {
 /// Solves with one matrix: chooses method and preconditioner, sets up once, goes to higher precision where a
 /// lower one does not do. A copy shares the set-up.
 ///
-/// Choice   solver: CG if the matrix is symmetric with a positive diagonal, else GMRES-IR, or FGMRES with
-///          a preconditioner in 16 bits. Preconditioner: AMG, or none where a diagonal entry is 0.
-/// Ladder   16 bits, fp32, fp64: the next if the residual stalls (of CG in fp32 the true one alone counts) or a number
-///          is no longer finite, from the best x so far. CG that finds the matrix not positive definite in fp64 ends
-///          the solve if it was asked for, else GMRES goes on; CG asked for a matrix whose diagonal is not
-///          positive ends at once.
-/// Scales   any that fp64 has: where rows differ much in size, or are far from 1, rows and columns are multiplied by powers
-///          of two, by the diagonal of a matrix that CG is for, else by the largest of each. The tolerance then holds for
-///          ||b - A x|| and for the residual of the equations in the units of x, so that neither a penalty on the diagonal nor
-///          a field in other units hides the rest. Of a solution that fp64 has not, x is what it rounds to if that is better
-///          than the guess, else the guess.
-/// Digits   where x seems to have an error of more than 10^4 tolerances, a solve that has converged goes on to the limit of
-///          fp64 while its residual falls, for at most half as many iterations as it has taken.
-/// Floating Connected parts of the matrix' graph whose rows all add up to 0 leave x open but for a constant on each: x has mean
+/// Choice   solver: CG if the matrix is symmetric with a positive diagonal, else GMRES-IR, or
+///          FGMRES with a preconditioner in 16 bits. Preconditioner: AMG, or none where a diagonal
+///          entry is 0.
+/// Ladder   16 bits, fp32, fp64: the next if the residual stalls (of CG in fp32 the true one alone
+///          counts) or a number is no longer finite, from the best x so far. CG that finds the
+///          matrix not positive definite in fp64 ends the solve if it was asked for, else GMRES
+///          goes on; CG asked for a matrix whose diagonal is not positive ends at once.
+/// Scales   any that fp64 has: where rows differ much in size, or are far from 1, rows and columns
+///          are multiplied by powers of two, by the diagonal of a matrix that CG is for, else by
+///          the largest of each. The tolerance then holds for ||b - A x|| and for the residual of
+///          the equations in the units of x, so that neither a penalty on the diagonal nor a field
+///          in other units hides the rest. Of a solution that fp64 has not, x is what it rounds to
+///          if that is better than the guess, else the guess.
+/// Digits   where x seems to have an error of more than 10^4 tolerances, a solve that has converged
+///          goes on to the limit of fp64. It goes on while its residual falls, for at most half as
+///          many iterations as it has taken.
+/// Floating Connected parts of the matrix' graph whose rows all add up to 0 leave x open but for a
+/// constant on each: x has mean
 ///          0 there. Of a symmetric matrix b is projected onto what has a solution (`incompatible`); where it was not within
 ///          the tolerance, the solve ends as LeastSquares. Of others b must fit.
 /// Empty    rows of A without an entry get x_i = 0 where b_i = 0; elsewhere the system has no solution.

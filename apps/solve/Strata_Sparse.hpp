@@ -74,8 +74,8 @@ void suggest_modes(std::ostream& out, SparseOutcome& outcome);
 /// What is odd about the matrix, of `outcome.report` as set-up left it, before it is solved for.
 void warn(std::ostream& out, SparseOutcome const& outcome);
 
-/// A line for each thing that a user should know of the result: why it is none, or less than was asked for, what the
-/// cause may be, and what --output holds.
+/// A line for each thing that a user should know of the result. The lines say why there is none, or
+/// less than was asked for, what the cause may be, and what --output holds.
 void explain(std::ostream& out, SolveOptions const& options, SparseOutcome& outcome);
 
 }  // namespace strata::apps

@@ -19,10 +19,12 @@ namespace strata::geostat::detail {
 
 /// What a search varies: the nugget's share of the sill, and the logarithms of range and nu.
 ///
-/// Where sigma2 is free, and the nugget is free or 0, S = s C with the sill s = sigma2 + nugget. The s of the largest
-/// likelihood is rss / n, rss = r' C^-1 r, so that C alone is searched. The share is 0 at a nugget of 0 and the likelihood has
-/// a finite slope there; the logarithm of a nugget would go on for ever. Of other variances v the variable is v / (v + v0)
-/// for the sill v0 of the start: where one is fixed, or bounds of sigma2 and nugget matter, which are no box then.
+/// Where sigma2 is free, and the nugget is free or 0, S = s C with the sill s = sigma2 + nugget.
+/// The s of the largest likelihood is rss / n, rss = r' C^-1 r, so that C alone is searched. The
+/// share is 0 at a nugget of 0 and the likelihood has a finite slope there; the logarithm of a
+/// nugget would go on for ever. For other variances v the variable is v / (v + v0), with the sill
+/// v0 of the start. This holds where one variance is fixed, or bounds of sigma2 and nugget matter,
+/// which are no box then.
 class FitVariables {
  public:
   /// Throws   ValueError as `fit` does.

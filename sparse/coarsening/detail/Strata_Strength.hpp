@@ -16,8 +16,9 @@ struct StrongGraph {
   PooledVector<std::int32_t, Exec> column;  ///< column of each strong entry
 };
 
-/// i and j are coupled strongly if a_ij^2 > strength^2 m_i m_j, m_i the largest |a_ij| off the diagonal of row i, or 0 where
-/// all of them together are less than a fifth of the diagonal, so that smoothing alone reduces the error there.
+/// i and j are coupled strongly if a_ij^2 > strength^2 m_i m_j. m_i is the largest |a_ij| off the
+/// diagonal of row i. It is 0 where all of them together are less than a fifth of the diagonal, so
+/// that smoothing alone reduces the error there.
 ///
 /// Couplings that the bound meets within 2^-15 count as weak: the last bits of a backend decide nothing. Fences.
 /// Throws   MemoryError.

@@ -14,9 +14,9 @@
 
 namespace strata::sparse::detail {
 
-/// Whether an x is as good as fp64 has it, though its residual misses a tolerance: the normwise backward error is at
-/// most max(10, sqrt(n)) 2^-52, and the residual agrees with b to three digits. An x so huge that any residual is
-/// small beside it is no solution.
+/// Whether an x is as good as fp64 has it, though its residual misses a tolerance. The normwise
+/// backward error is then at most max(10, sqrt(n)) 2^-52, and the residual agrees with b to three
+/// digits. An x so huge that any residual is small beside it is no solution.
 bool is_within_rounding(std::int64_t n, double relative_residual, double backward_error);
 
 /// What all Krylov methods do around their cycles: the one place that makes true residuals, decides when a solve

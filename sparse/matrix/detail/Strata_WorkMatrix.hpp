@@ -10,9 +10,10 @@
 
 namespace strata::sparse::detail {
 
-/// The matrix that a solver works with in place of A: left (A + a diagonal on its empty rows) right, left and right powers
-/// of two, so that preconditioners find numbers that fp32 can hold, equations and unknowns in other units count alike, and
-/// no zero is where there is only an unknown that nothing asks for.
+/// The matrix that a solver works with in place of A: left (A + a diagonal on its empty rows)
+/// right, left and right powers of two. So preconditioners find numbers that fp32 can hold, and
+/// equations and unknowns in other units count alike. No zero is left where there is only an
+/// unknown that nothing asks for.
 ///
 /// A itself where its rows are of sizes near each other and near 1, and none is empty; or where its values are not fp64.
 /// Symmetric where A is, with a positive diagonal.
