@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/completion/Strata_Completion.hpp>
+#include <apps/help/Strata_Help.hpp>
 #include <apps/hpgmxp/Strata_Hpgmxp.hpp>
 #include <apps/info/Strata_Info.hpp>
 #include <apps/mle/Strata_Mle.hpp>
@@ -38,42 +39,15 @@ namespace {
 namespace apps = strata::apps;
 using apps::Exit;
 
+constexpr char const* tolerances =
+    "--tolerance of strata solve, dense: backward error ||b - A x|| / (||A|| ||x|| + ||b||).\n"
+    "--tolerance of strata solve, sparse, and hpgmxp: relative residual ||b - A x|| / ||b||.\n"
+    "--tolerance of strata mle: relative change of each parameter.\n";
 constexpr char const* footer =
     "Exit codes: 0 solved, 1 failed, 2 usage or bad input, 3 not positive definite, 4 not "
     "converged, 5 ended by a signal.\n"
     "Kokkos' own arguments (--kokkos-...) may stand anywhere; `strata --kokkos-help info` lists "
     "them.";
-
-// CLI11's help with two examples at its head, one empty line between groups, and without which option needs or excludes
-// which.
-class HelpFormatter : public CLI::Formatter {
- public:
-  explicit HelpFormatter(std::string examples) : examples_(std::move(examples)) {
-    label("SUBCOMMAND", "COMMAND");
-  }
-  std::string make_help(CLI::App const* app, std::string name,
-                        CLI::AppFormatMode mode) const override {
-    return CLI::detail::find_and_replace(CLI::Formatter::make_help(app, std::move(name), mode),
-                                         "\n\n\n", "\n\n");
-  }
-  std::string make_usage(CLI::App const* app, std::string name) const override {
-    return CLI::Formatter::make_usage(app, std::move(name)) + "\nExamples:\n" + examples_;
-  }
-  std::string make_option_opts(CLI::Option const* option) const override {
-    auto text = CLI::Formatter::make_option_opts(option);
-    for (auto const* const relation : {" Needs:", " Excludes:"})
-      text.resize(std::min(text.find(relation), text.size()));
-    text.resize(text.find_last_not_of(' ') + 1);
-    return text;
-  }
-  std::string make_option_usage(CLI::Option const* option) const override {
-    auto const& words = option->get_option_text();  // which stands for all that a positional is
-    return words.empty() ? CLI::Formatter::make_option_usage(option) : '[' + words + ']';
-  }
-
- private:
-  std::string examples_;
-};
 
 struct Arguments {
   apps::SolveOptions solve;
@@ -81,7 +55,7 @@ struct Arguments {
   apps::HpgmxpRequest hpgmxp;
   apps::PlotOptions plot;
   std::string shell;
-  bool info_as_json = false;
+  apps::InfoOptions info;
 };
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -89,30 +63,38 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.require_subcommand(0, 1);
   app.set_version_flag("--version", "strata " STRATA_VERSION_STRING);
   app.footer(footer);
-  app.formatter(std::make_shared<HelpFormatter>(
+  app.formatter(std::make_shared<apps::HelpFormatter>(
       "  strata solve --generate geometric --n 2000 --layers fp16,fp32\n"
       "  strata mle --locations apps/data/stations.csv --fix nu=0.5\n"));
-  auto const add = [&](char const* command, char const* help, char const* examples) -> CLI::App& {
-    CLI::App& added = *app.add_subcommand(command, help)->footer(footer)->group("Commands");
-    added.formatter(std::make_shared<HelpFormatter>(examples));
+  auto const add = [&](char const* command, char const* help, char const* examples,
+                       std::vector<std::string> const& first = {}) -> CLI::App& {
+    bool const has_tolerance = std::ranges::find(first, "tolerance") != first.end();
+    CLI::App& added = *app.add_subcommand(command, help)->group("Commands");
+    added.footer(std::string(has_tolerance ? tolerances : "") + footer);
+    added.formatter(std::make_shared<apps::HelpFormatter>(examples, first));
     apps::add_config_options(added);
     return added;
   };
   apps::add_solve_options(
       add("solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy",
           "  strata solve --matrix A.mtx --rhs b.npy --output x.npy\n"
-          "  strata solve --generate geometric --n 2000 --layers fp16,fp32 --compare\n"),
+          "  strata solve --generate geometric --n 2000 --layers fp16,fp32 --compare\n",
+          {"help", "matrix", "generate", "n", "rhs", "layers", "tolerance", "log-determinant",
+           "output", "json", "out-of-core", "block-size"}),
       arguments.solve);
   apps::add_mle_options(
       add("mle", "Fit a Matern covariance to observations by maximum likelihood; kriging",
           "  strata mle --locations apps/data/stations.csv --fix nu=0.5 --json fit.json\n"
           "  strata mle --locations field.csv --theta 1,0.1,0.5,0.01 --predict new.csv --output "
-          "kriged.csv\n"),
+          "kriged.csv\n",
+          {"help", "locations", "theta", "predict", "evaluate", "fix", "tolerance", "output",
+           "json"}),
       arguments.mle);
   apps::add_hpgmxp_options(
       add("hpgmxp", "The HPG-MxP benchmark: multigrid-preconditioned GMRES in mixed precision",
           "  strata hpgmxp --nx 32 --rt 1\n"
-          "  mpirun -np 4 strata hpgmxp --nx 128 --rt 1800 --json report.json\n"),
+          "  mpirun -np 4 strata hpgmxp --nx 128 --rt 1800 --json report.json\n",
+          {"help", "nx", "rt", "run-type", "tolerance", "free", "json", "report"}),
       arguments.hpgmxp);
   apps::add_plot_options(
       add("plot", "Draw what reports hold: convergence, layers, maps, traces, variograms, kriging",
@@ -124,23 +106,28 @@ void describe(CLI::App& app, Arguments& arguments) {
           "  eval \"$(strata completion bash)\"\n"
           "  strata completion fish | source\n"),
       arguments.shell);
-  add("info", "Versions, backends, devices, memory, matrix units",
-      "  strata info\n"
-      "  strata info --json\n")
-      .add_flag("--json", arguments.info_as_json, "for machines");
+  apps::add_info_options(add("info", "Versions, backends, devices, memory, matrix units",
+                             "  strata info\n"
+                             "  strata info --json\n"),
+                         arguments.info);
 }
 
-// `strata help solve` is `strata solve --help`.
+// `strata help solve` is `strata solve --help`, and `--help all` lists every option.
 void parse(CLI::App& app, std::vector<std::string> words) {
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
-    words.emplace_back("--help");
+    bool const has_command = !words.empty() && words.front() != "all";
+    words.insert(words.begin() + (has_command ? 1 : 0), "--help");
+  }
+  if (words.size() > 1 && words.back() == "all" && words[words.size() - 2] == "--help") {
+    words.pop_back();
+    apps::show_all_in_help();
   }
   if (!words.empty() && !words.front().starts_with('-')) {  // CLI11 would not tell beside --help
     auto const wrong = apps::no_command(app, words.front());
     if (!wrong.empty()) throw apps::UsageError(wrong + ' ' + apps::where_help_is(app));
   }
-  words = apps::with_config(app, std::move(words));
+  words = apps::with_config(app, apps::in_todays_names(std::move(words)));
   auto const in_order = words;
   std::ranges::reverse(words);  // as CLI11 wants it
   try {
@@ -166,7 +153,7 @@ Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<ch
   int count = static_cast<int>(kokkos.size()) - 1;
   Kokkos::ScopeGuard const guard(count, kokkos.data());
   if (!app.got_subcommand("info")) apps::as_usage([] { strata::reserve_blas_buffers(1); });
-  Exit const exit = app.got_subcommand("info")     ? apps::info(arguments.info_as_json)
+  Exit const exit = app.got_subcommand("info")     ? apps::info(arguments.info)
                     : app.got_subcommand("mle")    ? apps::mle(arguments.mle)
                     : app.got_subcommand("hpgmxp") ? apps::hpgmxp(arguments.hpgmxp)
                                                    : apps::solve(arguments.solve);

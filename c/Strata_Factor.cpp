@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The handle: a factorisation in layers, refined solves, the report.
 #include <c/detail/Strata_Call.hpp>
+#include <c/detail/Strata_CopyFields.hpp>
 #include <c/detail/Strata_Options.hpp>
 #include <c/runtime/Strata_Held.hpp>
 #include <c/runtime/Strata_Operand.hpp>
 #include <c/runtime/Strata_Runtime.hpp>
 #include <c/strata.h>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/Strata_DenseFields.hpp>
 
 #include <limits>
 #include <string>
@@ -120,13 +122,12 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
     exec.fence("strata::c::solve: X is written");
     if (report != nullptr) {
       strata_solve_report filled{};
-      filled.converged = result.converged;
-      filled.iterations = result.iterations;
-      filled.climbs = result.climbs;
-      filled.backward_error = result.backward_error;
-      filled.hpl_scaled_residual = result.hpl_scaled_residual;
-      filled.seconds = result.seconds;
-      filled.relative_residual = result.refinement.relative_residual;
+      using C = strata_solve_report;
+      copy_fields(
+          filled, result, CopyOf{"converged", &C::converged}, CopyOf{"iterations", &C::iterations},
+          CopyOf{"climbs", &C::climbs}, CopyOf{"backward_error", &C::backward_error},
+          CopyOf{"hpl_scaled_residual", &C::hpl_scaled_residual}, CopyOf{"seconds", &C::seconds},
+          CopyOf{"relative_residual", &C::relative_residual});
       give(filled, report);
     }
     return outcome_of(work, result, refinement.refine);
@@ -139,16 +140,14 @@ strata_status strata_factor_describe(strata_factor const* factor, strata_factor_
     Caller const caller;
     auto const& found = factor->work().factor.report();
     strata_factor_report filled{};
-    filled.n = found.n;
-    filled.leaf_size = found.leaf_size;
+    using C = strata_factor_report;
+    copy_fields(filled, found, CopyOf{"n", &C::n}, CopyOf{"leaf_size", &C::leaf_size},
+                CopyOf{"shift", &C::shift}, CopyOf{"norm_inf", &C::norm},
+                CopyOf{"stored_bytes", &C::stored_bytes}, CopyOf{"seconds", &C::seconds},
+                CopyOf{"jitter", &C::jitter});
     filled.info = factor->work().factor.info().order();
     filled.rung = rung_of(found.rung);
     filled.attempts = static_cast<std::int64_t>(found.attempts.size());
-    filled.shift = found.shift;
-    filled.jitter = found.jitter;
-    filled.norm = found.norm_inf;
-    filled.stored_bytes = static_cast<std::int64_t>(found.stored_bytes);
-    filled.seconds = found.analyse_seconds + found.load_seconds + found.factor_seconds;
     std::string const name = found.layers.name();
     name.copy(filled.layers, sizeof filled.layers - 1);
     give(filled, report);

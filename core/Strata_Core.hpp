@@ -8,6 +8,7 @@
 #include <core/Strata_Config.hpp>
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
+#include <core/Strata_Fields.hpp>
 #include <core/Strata_Float.hpp>
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_MatrixRef.hpp>

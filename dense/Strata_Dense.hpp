@@ -9,6 +9,7 @@
 #include <dense/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_Definiteness.hpp>
+#include <dense/Strata_DenseFields.hpp>
 #include <dense/Strata_InPlace.hpp>
 #include <dense/Strata_KokkosNames.hpp>
 #include <dense/Strata_Layers.hpp>

@@ -12,6 +12,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
 #include <geostat/detail/Strata_KeptSquares.hpp>
+#include <geostat/detail/Strata_RestrictedInformation.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -280,11 +281,14 @@ FisherInformation fisher_information(Exec const& exec, CovarianceFactor<Exec>& f
     together(factor.comm(), [&] {
       return Traces<Exec>(exec, factor, options);
     }).run(solves, traces);
+  std::array<Parameters, 4> more{};
+  if (factor.info().ok() && options.trend.criterion() == Criterion::REML)
+    more = detail::restricted_information(exec, factor, options.trend, options.wanted, solves);
   if (factor.info().ok()) {
     for (std::size_t j = 0; j < 4; ++j)
       for (std::size_t k = 0; k < 4; ++k) {
         double const trace = std::isnan(traces[j][k]) ? traces[k][j] : traces[j][k];
-        result.of[j][k] = trace / 2;
+        result.of[j][k] = trace / 2 + more[j][k];
       }
     result.backward_error = solves.backward_error;
     result.solve_converged = solves.converged;

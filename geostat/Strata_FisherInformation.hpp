@@ -5,6 +5,7 @@
 
 #include <core/io/Strata_HostMatrix.hpp>
 #include <geostat/Strata_CovarianceFactor.hpp>
+#include <geostat/model/Strata_Trend.hpp>
 
 #include <array>
 #include <cstddef>
@@ -21,6 +22,8 @@ struct FisherOptions {
       physical_memory_bytes();  ///< refuse more host memory than this, of each rank
   /// Hears, after each block of 512 columns of S^-1, what part of them is done; what it throws ends the call.
   std::function<void(double)> on_progress = {};
+  Trend trend =
+      Mean::None;  ///< of an estimate by REML, whose information is less by what the trend takes
 };
 
 /// What observations at some locations tell of sigma2, range, nu and nugget.
@@ -36,9 +39,9 @@ struct FisherInformation {
 /// The expected information of a Gaussian likelihood at the factor's parameters,
 ///   I_jk = 1/2 trace(S^-1 S_j S^-1 S_k),   S_k = d S / d theta_k.
 ///
-/// It depends on locations and parameters, not on values. A mean that is estimated is independent
-/// of the parameters to this order, so that I is the same with and without one. It is the
-/// information of maximum likelihood, not of REML.
+/// It depends on locations and parameters, not on values. A trend that is estimated is independent of the parameters to
+/// this order, so that I is the same with and without one by maximum likelihood. By REML P = S^-1 - S^-1 F (F' S^-1 F)^-1
+/// F' S^-1 takes the place of S^-1.
 ///
 /// Result   see FisherInformation; its `info` says if S is not positive definite.
 /// Sync     fences `exec`.

@@ -43,7 +43,7 @@ struct FitStep {
 struct FitOptions {
   MaternCovariance start, lower, upper;  ///< all positive, but for the nugget
   std::array<bool, 4> fixed{};           ///< these stay as in `start`
-  Mean mean = Mean::Constant;            ///< what is known of it
+  Trend trend = Mean::Constant;          ///< what is known of the mean
   Search search = Search::Scoring;       ///< the method
   double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
   /// first step of a logarithm; the first trust region is twice that; > 0
@@ -89,23 +89,21 @@ struct FactoredFit : Fit {
 
 /// A guess for observations of which nothing is known, and bounds about it.
 ///
-/// Result   `mean` as given, and with s^2 the sample variance and m^2 = s^2, or without a mean the
-///          mean square of the values. Start: sigma2 = 0.9 m^2, the nugget 0.1 s^2, a tenth of the
-///          extent as range, nu = 1/2. Bounds: sigma2 1e-14 s^2 to 100 m^2, the nugget 0, or 1e-6
-///          s^2 where places repeat, to 100 m^2, nu from 0.1 to 3, or to 1/2 on the sphere, where
-///          Matern covariances are positive definite no further. The range from a tenth of the 5 %
-///          quantile of the distances to nearest neighbours, a hundredth of the extent at most, to
-///          ten times the extent. The extent is that of 95 % of the coordinates, so that one place
-///          that is far from the others moves neither.
-/// Throws   ValueError if there are fewer than 2 values, all are the same, or a bound leaves the
-///          range of fp64.
+/// Result   `trend` as given, and with s^2 the sample variance of what it leaves by least squares and m^2 = s^2, or without a
+///          mean the mean square of the values: start: sigma2 = 0.9 m^2, the nugget 0.1 s^2, a tenth of the extent as range, nu = 1/2.
+///          Bounds: sigma2 1e-14 s^2 to 100 m^2, the nugget 0, or 1e-6 s^2 where places repeat, to 100 m^2, nu from 0.1 to
+///          3, or to 1/2 on the sphere, where Matern covariances are positive definite no further. The range from a tenth
+///          of the 5 % quantile of the distances to nearest neighbours, a hundredth of the extent at most, to ten times the
+///          extent, which is that of 95 % of the coordinates: one place that is far from the others moves neither.
+/// Throws   ValueError if there are fewer than 2 values, all are the same, the trend leaves nothing of them, or a bound
+///          leaves the range of fp64.
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
-                               Mean mean = Mean::Constant);
+                               Trend const& trend = Mean::Constant);
 
 /// Whether this build can search so: all can by Search::Scoring, the others are NLopt's.
 bool can_fit(Search search = Search::Scoring);
 
-/// Fit a Matern covariance by maximum likelihood.
+/// Fit a Matern covariance by maximum likelihood, or by that of contrasts where the trend says REML.
 ///
 /// Searched are the nugget's share of the sill sigma2 + nugget, from 0 on, and the logarithms of range and nu, as far as
 /// they are free; the best sill follows. With sigma2 or a nugget fixed the other one is searched. Where the covariance matrix

@@ -44,6 +44,18 @@ double extent(Locations const& locations) {
   return extent(locations, right - left, top - bottom);
 }
 
+// The variance of what a trend leaves, which is more than rounding.
+double left_by(Trend const& trend, std::span<double const> values) {
+  auto const n = static_cast<double>(values.size());
+  double const left = mean_square(trend.residuals(values), 0) * n /
+                      (n - static_cast<double>(trend.columns())),
+               whole = mean_square(values, 0);
+  STRATA_REQUIRE(ValueError, std::sqrt(left) > 0x1p-50 * n * std::sqrt(whole),
+                 "default_fit_options: the values are a combination of the trend's ",
+                 trend.columns(), " columns: nothing is left to fit");
+  return left;
+}
+
 // Nearly the least distance of neighbours.
 double nearest(Locations const& locations) {
   auto const distances = detail::nearest_distances(locations);
@@ -54,7 +66,7 @@ double nearest(Locations const& locations) {
 }  // namespace
 
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
-                               Mean mean) {
+                               Trend const& trend) {
   check_locations(locations);
   STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(values.size()) == locations.size(),
                  "default_fit_options: ", values.size(), " values at ", locations.size(),
@@ -66,8 +78,9 @@ FitOptions default_fit_options(Locations const& locations, std::span<double cons
   detail::check_values(locations.size(), values);
   double centre = 0;
   for (double const value : values) centre += value / static_cast<double>(values.size());
-  double const variance = mean_square(values, centre);
-  double const field = mean == Mean::None ? mean_square(values, 0) : variance;
+  bool const has_columns = trend.columns() > 0 && !trend.is_constant();
+  double const variance = has_columns ? left_by(trend, values) : mean_square(values, centre);
+  double const field = trend.columns() == 0 ? mean_square(values, 0) : variance;
   STRATA_REQUIRE(ValueError, std::isnormal(1e-14 * variance) && std::isfinite(100 * field),
                  "default_fit_options: the values have the variance ", variance,
                  " and the mean square ", mean_square(values, 0),
@@ -76,7 +89,7 @@ FitOptions default_fit_options(Locations const& locations, std::span<double cons
   bool const has_copies = find_copies(locations, values).places > 0;
   bool const globe = locations.metric == Metric::GreatCircle;
   FitOptions options;
-  options.mean = mean;
+  options.trend = trend;
   options.start = {0.9 * field, apart / 10, 0.5, 0.1 * variance};
   options.lower = {1e-14 * variance, std::min(neighbour / 10, apart / 100), 0.1,
                    has_copies ? 1e-6 * variance : 0};

@@ -16,5 +16,6 @@
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_ProfileInterval.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/model/Strata_Trend.hpp>
 
 #endif

@@ -17,6 +17,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace strata::geostat {
 
@@ -27,22 +28,24 @@ template <class Block>
 struct Contraction {
   Block X;  // columns of S^-1
   Block w;
+  Block T;  // by which S^-1 - T T' takes its place; without columns for ML
   double sill;
   Block sums;
   std::array<Block, 3> kept;  // columns of S_sigma2, S_range and S_nu
 };
 
-// sums(j, :) = sum_i (w w' / sill - X)_ij S_k,ij for the columns X of S^-1 from number `first` on. Of two entries that lie
+// sums(j, :) = sum_i (w w' / sill + T T' - X)_ij S_k,ij for the columns X of S^-1 from number `first` on. Of two entries that lie
 // opposite in the whole matrix one is evaluated: rows above the block are not, those below it count twice.
 template <class Exec, class Block>
 void contract(Exec const& exec,
               detail::CovarianceGradient<typename Exec::memory_space> const& gradient,
               std::int64_t first, Contraction<Block> const& with) {
-  Block const X = with.X, w = with.w, sums = with.sums, by_sigma2 = with.kept[0],
+  Block const X = with.X, w = with.w, T = with.T, sums = with.sums, by_sigma2 = with.kept[0],
               by_range = with.kept[1], by_nu = with.kept[2];
   double const sill = with.sill;
   bool const keeps_sigma2 = by_sigma2.extent(1) > 0, keeps_range = by_range.extent(1) > 0,
              keeps_nu = by_nu.extent(1) > 0;
+  auto const trend = static_cast<std::int64_t>(T.extent(1));
   auto const n = static_cast<std::int64_t>(X.extent(0)),
              last = first + static_cast<std::int64_t>(X.extent(1));
   using Policy = Kokkos::TeamPolicy<Exec>;
@@ -55,7 +58,9 @@ void contract(Exec const& exec,
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, first, n),
             [&](std::int64_t i, detail::FourSums& sum) {
-              double const weight = (i < last ? 1 : 2) * (w(i, 0) * w(column, 0) / sill - X(i, j));
+              double taken = w(i, 0) * w(column, 0) / sill;
+              for (std::int64_t l = 0; l < trend; ++l) taken += T(i, l) * T(column, l);
+              double const weight = (i < last ? 1 : 2) * (taken - X(i, j));
               auto const entry = gradient(i, column);
               for (int k = 0; k < 4; ++k) sum.of[k] += weight * entry.of[k];
               if (keeps_sigma2) by_sigma2(i, j) = entry.of[0];
@@ -148,21 +153,33 @@ class Information {
     solve_in_place(exec_, factor_, products_, solves);
     Kokkos::deep_copy(exec_, X, products_);
     exec_.fence("strata::geostat::log_likelihood_gradient::solved");
-    Parameters ones{};  // 1' S^-1 Q
+    auto const of_trend = trend_forms(Q);
     std::array<Parameters, 4> result{};
-    for (std::size_t j = 0; j < 4; ++j)
-      for (std::int64_t i = 0; i < n; ++i) ones[j] += X(i, j);
     for (std::size_t j = 0; j < 4; ++j)
       for (std::size_t k = 0; k <= j; ++k) {
         double sum = 0;
         for (std::int64_t i = 0; i < n; ++i) sum += Q(i, j) * X(i, k);
-        if (weights_.ones_form > 0) sum -= ones[j] * ones[k] / weights_.ones_form;
+        for (Parameters const& form : of_trend) sum -= form[j] * form[k];
         result[j][k] = result[k][j] = sum / (2 * sill);
       }
     return result;
   }
 
  private:
+  // T' Q, row by row.
+  std::vector<Parameters> trend_forms(HostMatrix const& Q) const {
+    auto const k = static_cast<std::int64_t>(weights_.trend.extent(1)), n = factor_.order();
+    auto const T = allocate_host_matrix("strata::geostat::log_likelihood_gradient::T", n, k);
+    Kokkos::deep_copy(exec_, T, weights_.trend);
+    exec_.fence("strata::geostat::log_likelihood_gradient::trend");
+    std::vector<Parameters> result(static_cast<std::size_t>(k), Parameters{});
+    for (std::int64_t l = 0; l < k; ++l)
+      for (std::size_t j = 0; j < 4; ++j)
+        for (std::int64_t i = 0; i < n; ++i)
+          result[static_cast<std::size_t>(l)][j] += T(i, l) * Q(i, j);
+    return result;
+  }
+
   Exec const& exec_;
   CovarianceFactor<Exec>& factor_;
   Weights<Exec> const& weights_;
@@ -176,7 +193,7 @@ class Information {
 
 template <class Exec>
 LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& factor,
-                                  Weights<Exec> const& weights, double sill,
+                                  Weights<Exec> const& weights, Criterion criterion, double sill,
                                   std::array<bool, 4> const& wanted, bool with_information,
                                   std::function<void(double)> const& on_progress) {
   using Block = typename CovarianceFactor<Exec>::Block;
@@ -199,7 +216,8 @@ LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& fact
     Block const X_now = Kokkos::subview(X, Kokkos::ALL, std::pair(std::int64_t{0}, columns));
     fill_unit_vectors(exec, first, X_now);
     solve_in_place(exec, factor, X_now, solves, first);
-    Contraction<Block> with{X_now, weights.values, sill, sums, {}};
+    Contraction<Block> with{X_now, weights.values, {}, sill, sums, {}};
+    if (criterion == Criterion::REML) with.T = weights.trend;
     if (information) with.kept = information->columns(columns);
     contract(exec, entries, first, with);
     if (information) information->add(first, columns);
@@ -224,26 +242,28 @@ LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& fact
 
 template <class Exec>
 LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Exec>& factor,
-                                           std::span<double const> values, Mean mean,
+                                           std::span<double const> values, Trend const& trend,
                                            std::array<bool, 4> const& wanted,
                                            std::function<void(double)> const& on_progress) {
   Region const region(exec, "strata::geostat::log_likelihood_gradient");
   Stopwatch const watch;
   together(factor.comm(), [&] { detail::check_values(factor.order(), values); });
   if (!factor.info().ok()) return not_positive_definite({}, factor.info().order());
-  auto const weights = detail::weights(exec, factor, values, mean);
+  auto const weights = detail::weights(exec, factor, values, trend);
   if (!factor.info().ok()) return not_positive_definite({}, factor.info().order());
-  auto result = detail::derivatives(exec, factor, weights, 1, wanted, false, on_progress).gradient;
+  auto result =
+      detail::derivatives(exec, factor, weights, trend.criterion(), 1, wanted, false, on_progress)
+          .gradient;
   result.seconds = watch.seconds();
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                  \
-  template LikelihoodGradient log_likelihood_gradient<Exec>(                      \
-      Exec const&, CovarianceFactor<Exec>&, std::span<double const>, Mean,        \
-      std::array<bool, 4> const&, std::function<void(double)> const&);            \
-  template detail::LikelihoodDerivatives detail::derivatives<Exec>(               \
-      Exec const&, CovarianceFactor<Exec>&, detail::Weights<Exec> const&, double, \
+#define STRATA_INSTANTIATE(Exec)                                                             \
+  template LikelihoodGradient log_likelihood_gradient<Exec>(                                 \
+      Exec const&, CovarianceFactor<Exec>&, std::span<double const>, Trend const&,           \
+      std::array<bool, 4> const&, std::function<void(double)> const&);                       \
+  template detail::LikelihoodDerivatives detail::derivatives<Exec>(                          \
+      Exec const&, CovarianceFactor<Exec>&, detail::Weights<Exec> const&, Criterion, double, \
       std::array<bool, 4> const&, bool, std::function<void(double)> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

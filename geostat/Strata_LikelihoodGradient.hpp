@@ -23,10 +23,10 @@ struct LikelihoodGradient {
 };
 
 /// The exact gradient of `log_likelihood` by sigma2, range, nu and nugget,
-///   d l / d theta_k = 1/2 (w' S_k w - trace(S^-1 S_k)),   w = S^-1 (y - mean),   S_k = d S / d theta_k.
+///   d l / d theta_k = 1/2 (w' S_k w - trace(S^-1 S_k)),   w = S^-1 (y - F b),   S_k = d S / d theta_k.
 ///
-/// With Mean::Constant the mean depends on theta, too, but l is largest in it, so that its derivative takes no part (the
-/// envelope theorem). At a nugget of 0 the derivative by it is the one from above.
+/// The coefficients of a trend depend on theta, too, but l is largest in them, so that their derivatives take no part (the
+/// envelope theorem). By REML P = S^-1 - S^-1 F (F' S^-1 F)^-1 F' S^-1 takes the place of S^-1. At a nugget of 0 the derivative by it is the one from above.
 ///
 /// The columns of S^-1 come in blocks, each from the factor and from the diagonal down. They meet
 /// the entries of S_k, which are evaluated where they are needed. So all four derivatives take one
@@ -47,14 +47,14 @@ struct LikelihoodGradient {
 template <class ExecutionSpace>
 [[nodiscard]] LikelihoodGradient log_likelihood_gradient(
     ExecutionSpace const& exec, CovarianceFactor<ExecutionSpace>& factor,
-    std::span<double const> values, Mean mean = Mean::Constant,
+    std::span<double const> values, Trend const& trend = Mean::Constant,
     std::array<bool, 4> const& wanted = {true, true, true, true},
     std::function<void(double)> const& on_progress = {});
 
 namespace detail {
 
 /// The gradient and, of the parameters that are wanted, the average of observed and expected information,
-///   AI_jk = 1/2 w' S_j P S_k w,   P = S^-1 - S^-1 1 1' S^-1 / (1' S^-1 1), without a mean P = S^-1.
+///   AI_jk = 1/2 w' S_j P S_k w,   P = S^-1 - T T' with the weights' T, by ML and by REML.
 struct LikelihoodDerivatives {
   LikelihoodGradient gradient;
   std::array<Parameters, 4> information{};
@@ -67,8 +67,9 @@ struct LikelihoodDerivatives {
 template <class ExecutionSpace>
 LikelihoodDerivatives derivatives(ExecutionSpace const& exec,
                                   CovarianceFactor<ExecutionSpace>& factor,
-                                  Weights<ExecutionSpace> const& weights, double sill,
-                                  std::array<bool, 4> const& wanted, bool with_information,
+                                  Weights<ExecutionSpace> const& weights, Criterion criterion,
+                                  double sill, std::array<bool, 4> const& wanted,
+                                  bool with_information,
                                   std::function<void(double)> const& on_progress = {});
 
 }  // namespace detail

@@ -9,7 +9,7 @@
 #include <geostat/Strata_Locations.hpp>
 #include <geostat/detail/Strata_MaternColumns.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
-#include <geostat/detail/Strata_MaternTable.hpp>
+#include <geostat/model/detail/Strata_MaternTable.hpp>
 
 #include <Kokkos_Core.hpp>
 

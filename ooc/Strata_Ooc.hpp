@@ -7,6 +7,7 @@
 #include <ooc/Strata_BlockCyclicTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/Strata_CholeskyOptions.hpp>
+#include <ooc/Strata_OocFields.hpp>
 #include <ooc/executor/Strata_Simulate.hpp>
 #include <ooc/schedule/Strata_Messages.hpp>
 #include <ooc/schedule/Strata_PrecisionMap.hpp>

@@ -4,8 +4,10 @@
 #include <c/runtime/Strata_Held.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_Definiteness.hpp>
+#include <dense/Strata_DenseFields.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_BindFields.hpp>
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
 
@@ -187,104 +189,19 @@ void copy(Shared const& factor, detail::Out const& L) {
   });
 }
 
-// (row, column, rows, columns, precision) of each block.
-nb::list blocks_of(CholeskyReport const& report) {
-  nb::list list;
-  for (auto const& block : report.blocks)
-    list.append(nb::make_tuple(block.row, block.col, block.rows, block.cols,
-                               std::string(traits(block.precision).name)));
-  return list;
-}
-
-void bind_factor_report(nb::module_& m) {
-  using Attempt = dense::CholeskyAttempt;
-  detail::bind_report<Attempt>(m, "CholeskyAttempt", "One factorisation that was tried.")
-      .def_prop_ro("layers", [](Attempt const& a) { return a.layers.name(); })
-      .def_ro("shift", &Attempt::shift)
-      .def_prop_ro("rung", [](Attempt const& a) { return detail::name(a.rung); })
-      .def_prop_ro("outcome", [](Attempt const& a) { return detail::name(a.outcome); })
-      .def_ro("info", &Attempt::info, "0, or the order of the minor that was not positive.")
-      .def_prop_ro("seconds", &Attempt::seconds);
-  using Report = CholeskyReport;
-  auto report = detail::bind_report<Report>(m, "FactorReport", "What was done to the matrix.");
-  detail::bind_plot(report, "layers");
-  report
-      .def("blocks", &blocks_of,
-           nb::sig("def blocks(self) -> list[tuple[int, int, int, int, str]]"),
-           "(row, column, rows, columns, precision) of each block of the factor, from 0.")
-      .def_ro("n", &Report::n)
-      .def_prop_ro(
-          "layers", [](Report const& r) { return r.layers.name(); },
-          "Precisions of the factor, farthest from the diagonal first.")
-      .def_ro("leaf_size", &Report::leaf_size, "Columns of a diagonal leaf.")
-      .def_prop_ro(
-          "rung", [](Report const& r) { return detail::name(r.rung); },
-          "Which rung of the ladder of precisions held.")
-      .def_ro("shift", &Report::shift, "The diagonal was multiplied by 1 + shift.")
-      .def_ro("jitter", &Report::jitter, "Added to the diagonal, as a part of the mean diagonal.")
-      .def_ro("attempts", &Report::attempts)
-      .def_ro("equilibrated", &Report::equilibrated)
-      .def_ro("norm_inf", &Report::norm_inf, "The largest sum of magnitudes in a row of A.")
-      .def_ro("stored_bytes", &Report::stored_bytes, "Of the factor.")
-      .def_ro("peak_bytes", &Report::peak_bytes, "While it was made.")
-      .def_prop_ro(
-          "seconds",
-          [](Report const& r) { return r.analyse_seconds + r.load_seconds + r.factor_seconds; })
-      .def_ro("factor_flop_per_s", &Report::factor_flop_per_s,
-              "Of the last attempt; 0 where it broke down.");
-}
-
-void bind_solve_reports(nb::module_& m) {
+void bind_reports(nb::module_& m) {
+  detail::bind_described<dense::CholeskyAttempt>(m, "CholeskyAttempt",
+                                                 "One factorisation that was tried.");
+  detail::bind_described<CholeskyReport>(m, "FactorReport", "What was done to the matrix.");
   detail::bind_report<Info>(m, "Definiteness", "True where a matrix is positive definite.")
       .def("__bool__", &Info::ok)
       .def_prop_ro("info", &Info::order,
                    "0, or the order of the first leading minor that is not positive.");
-  using Solve = SolveReport;
-  auto solve =
-      detail::bind_report<Solve>(m, "SolveReport", "What a solve did; errors are those of its x.");
-  detail::bind_plot(solve, "convergence");
-  solve.def_ro("converged", &Solve::converged)
-      .def_ro("backward_error", &Solve::backward_error,
-              "The largest |r_j| / (|A| |x_j| + |b_j|) of a column in the infinity norm.")
-      .def_ro("hpl_scaled_residual", &Solve::hpl_scaled_residual, "backward_error / (n 2^-52).")
-      .def_prop_ro(
-          "equilibrated_error", [](Solve const& r) { return r.refinement.equilibrated_error; },
-          "The backward error of the equilibrated system.")
-      .def_prop_ro(
-          "relative_residual", [](Solve const& r) { return r.refinement.relative_residual; },
-          "The largest |r_j| / (|A| |x_j|) of that system, its rounding counted.")
-      .def_prop_ro(
-          "tolerance", [](Solve const& r) { return r.refinement.tolerance; },
-          "On the backward error.")
-      .def_prop_ro(
-          "method", [](Solve const& r) { return detail::name(r.refinement.method); },
-          "The last method of refinement that ran.")
-      .def_ro("iterations", &Solve::iterations,
-              "Applications of the factor to the column that took most.")
-      .def_ro("climbs", &Solve::climbs, "Factorisations in higher precision, for convergence.")
-      .def_ro("obstacle", &Solve::obstacle, "Why it was not factored again; empty: nothing.")
-      .def_prop_ro(
-          "history", [](Solve const& r) { return r.refinement.history; },
-          "The worst column's backward error after each step of the refinement.")
-      .def_ro("seconds", &Solve::seconds);
-  using Condition = ConditionEstimate;
-  detail::bind_report<Condition>(m, "Condition", "An estimate of the condition number.")
-      .def_ro("value", &Condition::value,
-              "In the 1-norm, of the equilibrated matrix; seldom below a third of the true one.")
-      .def_ro("converged", &Condition::converged, "If not, the true one may be far larger.")
-      .def_ro("solves", &Condition::solves)
-      .def_ro("seconds", &Condition::seconds);
-  using LogDeterminant = LogDeterminantEstimate;
-  detail::bind_report<LogDeterminant>(m, "LogDeterminant", "log det A and how far off it may be.")
-      .def_ro("value", &LogDeterminant::value)
-      .def("__float__", [](LogDeterminant const& found) { return found.value; })
-      .def_prop_ro("error", &LogDeterminant::error,
-                   "|value - log det A| is less, but for about one case in a thousand.")
-      .def_ro("correction", &LogDeterminant::correction, "value - log det of the factor's matrix.")
-      .def_ro("standard_error", &LogDeterminant::standard_error)
-      .def_ro("quadrature_error", &LogDeterminant::quadrature_error)
-      .def_ro("rounding_error", &LogDeterminant::rounding_error)
-      .def_ro("steps", &LogDeterminant::steps, "Of Lanczos.");
+  detail::bind_described<SolveReport>(m, "SolveReport",
+                                      "What a solve did; errors are those of its x.");
+  detail::bind_described<ConditionEstimate>(m, "Condition", "An estimate of the condition number.");
+  detail::bind_described<LogDeterminantEstimate>(m, "LogDeterminant",
+                                                 "log det A and how far off it may be.");
 }
 
 }  // namespace

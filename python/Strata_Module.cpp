@@ -17,21 +17,6 @@ namespace strata::python {
 NotPositiveDefinite::NotPositiveDefinite(std::int64_t order)
     : Error(c::not_positive_definite_text(order)), minor_order(order) {}
 
-namespace detail {
-
-nb::dict members_of(nb::handle report) {
-  nb::dict members;
-  nb::dict const defined = nb::borrow<nb::dict>(report.type().attr("__dict__").attr("copy")());
-  for (auto const [key, value] : defined) {
-    auto const name = nb::cast<std::string>(key);
-    if (name.starts_with('_') || nb::hasattr(value, "__call__")) continue;
-    members[key] = report.attr(key);
-  }
-  return members;
-}
-
-}  // namespace detail
-
 namespace {
 
 // The class of that name in strata._errors, raised with this text.

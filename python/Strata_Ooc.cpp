@@ -3,9 +3,11 @@
 // Factors in tiles, which a function of Python's fills.
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_Cholesky.hpp>
+#include <ooc/Strata_OocFields.hpp>
 #include <ooc/tiles/Strata_TileMatrix.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_BindFields.hpp>
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
 
@@ -177,31 +179,10 @@ dense::LogDeterminantEstimate log_determinant(Shared const& factor, int probes, 
 }  // namespace
 
 void bind_ooc(nb::module_& m) {
-  using Attempt = ooc::CholeskyAttempt;
-  detail::bind_report<Attempt>(m, "TileAttempt", "One factorisation that was tried.")
-      .def_ro("accuracy", &Attempt::accuracy, "Of the precision rule; 0: fp64.")
-      .def_ro("tiles", &Attempt::histogram, "In fp64, fp32, fp16 and fp8_e4m3.")
-      .def_prop_ro("rung", [](Attempt const& a) { return detail::name(a.rung); })
-      .def_prop_ro("outcome", [](Attempt const& a) { return detail::name(a.outcome); })
-      .def_ro("info", &Attempt::info, "0, or the order of the minor that was not positive.")
-      .def_prop_ro("seconds", &Attempt::seconds);
-  using Report = ooc::CholeskyReport;
-  detail::bind_report<Report>(m, "TileFactorReport", "What was done to a matrix in tiles.")
-      .def_ro("n", &Report::n)
-      .def_ro("tile_size", &Report::tile_size)
-      .def_ro("tiles", &Report::histogram, "In fp64, fp32, fp16 and fp8_e4m3.")
-      .def_ro("first_column", &Report::first_column,
-              "Of tiles: those before it were in the checkpoint.")
-      .def_prop_ro("variant", [](Report const& r) { return detail::name(r.variant); })
-      .def_ro("streams", &Report::streams)
-      .def_prop_ro(
-          "rung", [](Report const& r) { return detail::name(r.rung); },
-          "Which rung of the ladder of accuracies held.")
-      .def_ro("attempts", &Report::attempts)
-      .def_prop_ro("bytes_in", &Report::bytes_in, "From host memory to the devices.")
-      .def_prop_ro("bytes_out", &Report::bytes_out)
-      .def_ro("factor_seconds", &Report::factor_seconds)
-      .def_ro("flop_per_s", &Report::flop_per_s);
+  detail::bind_described<ooc::CholeskyAttempt>(m, "TileAttempt",
+                                               "One factorisation that was tried.");
+  detail::bind_described<ooc::CholeskyReport>(m, "TileFactorReport",
+                                              "What was done to a matrix in tiles.");
   nb::class_<KeptTileFactor>(m, "TileFactor", "A Cholesky factor in tiles.")
       .def_prop_ro("order", &KeptTileFactor::order)
       .def_prop_ro("info",

@@ -4,8 +4,10 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_BindFields.hpp>
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
+#include <sparse/Strata_SparseFields.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
@@ -264,89 +266,18 @@ Preconditioner preconditioner_of(Solver const& solver) {
   detail::work_with(solver.of, flops(solver.of->entries(), 1), [](System& work) {
     if (work.preconditioning) return true;
     SparseOptions options = work.options;
-    options.preconditioner = work.solver->set_up().preconditioner;
+    options.preconditioner = work.solver->set_up_report().preconditioner;
     work.preconditioning.emplace(work.exec, work.matrix, options);
     return true;
   });
   return {solver.of};
 }
 
-std::vector<double> history(SparseReport const& report) {
-  std::vector<double> all;
-  for (auto const& attempt : report.attempts)
-    all.insert(all.end(), attempt.krylov.history.begin(), attempt.krylov.history.end());
-  return all;
-}
-
 void bind_reports(nb::module_& m) {
-  using Attempt = SparseAttempt;
-  detail::bind_report<Attempt>(m, "SparseAttempt", "One run of one method.")
-      .def_prop_ro("solver", [](Attempt const& a) { return detail::name(a.solver); })
-      .def_prop_ro("precision",
-                   [](Attempt const& a) { return std::string(traits(a.precision).name); })
-      .def_prop_ro("rung", [](Attempt const& a) { return detail::name(a.rung); })
-      .def_prop_ro("outcome", [](Attempt const& a) { return detail::name(a.outcome); })
-      .def_prop_ro("iterations", [](Attempt const& a) { return a.krylov.iterations; })
-      .def_prop_ro("relative_residual", [](Attempt const& a) { return a.krylov.relative_residual; })
-      .def_prop_ro("seconds", [](Attempt const& a) { return a.krylov.seconds; });
-  using Level = SparseReport::Level;
-  detail::bind_report<Level>(m, "SparseLevel", "A level of the preconditioner.")
-      .def_ro("rows", &Level::rows)
-      .def_ro("entries", &Level::entries);
-  using Report = SparseReport;
-  auto report = detail::bind_report<Report>(m, "SparseReport",
-                                            "What a solve did; errors are those of its x.");
-  detail::bind_plot(report, "convergence");
-  report
-      .def_prop_ro("solved", &Report::solved,
-                   "Whether x is as good as was asked for, or as fp64 has it.")
-      .def_prop_ro("status", [](Report const& r) { return detail::name(r.status); })
-      .def_prop_ro(
-          "solver", [](Report const& r) { return detail::name(r.solver); },
-          "The last method that ran.")
-      .def_prop_ro("preconditioner", [](Report const& r) { return detail::name(r.preconditioner); })
-      .def_prop_ro(
-          "precision", [](Report const& r) { return std::string(traits(r.precision).name); },
-          "Of the preconditioner that ran last.")
-      .def_ro("iterations", &Report::iterations, "Of all attempts.")
-      .def_ro("relative_residual", &Report::relative_residual, "|b - A x| / |b| in the 2-norm.")
-      .def_ro("backward_error", &Report::backward_error,
-              "|b - A x| / (|A| |x| + |b|) in the infinity norm.")
-      .def_ro("condition_at_least", &Report::condition_at_least,
-              "A lower bound of A's condition, its rows and columns scaled by powers of two.")
-      .def_ro("forward_error", &Report::forward_error,
-              "An estimate of |x - A^-1 b| / |x| in the infinity norm, rather too small than too "
-              "large; nan: unknown.")
-      .def_prop_ro("digits", &Report::digits,
-                   "Decimal digits of x's largest entry that are right, at most; -1: unknown.")
-      .def_ro("incompatible", &Report::incompatible,
-              "The part of b, in the 2-norm, that a symmetric singular A has no solution for.")
-      .def_prop_ro(
-          "floating_parts", [](Report const& r) { return r.rows.floating_parts; },
-          "Connected parts whose rows add up to 0: x has mean 0 on each.")
-      .def_prop_ro("matrix_remarks", &Report::remarks_on_matrix,
-                   "What is odd about the matrix, which `SparseWarning` says.")
-      .def_prop_ro("solution_remarks", &Report::remarks_on_solution,
-                   "What is odd about x, which `SparseWarning` says.")
-      .def_ro("symmetric", &Report::symmetric)
-      .def_ro("not_positive_row", &Report::not_positive_row,
-              "From 1: the first row whose diagonal is not positive; 0: none.")
-      .def_ro("zero_diagonal_row", &Report::zero_diagonal_row,
-              "From 1: the first row, of those that are not empty, whose diagonal is 0; 0: none.")
-      .def_ro("contradicts_empty_row", &Report::contradicts_empty_row,
-              "b is not 0 where a row of A is empty: there is no solution.")
-      .def_ro("obstacle", &Report::obstacle, "Why no higher precision was tried; empty: nothing.")
-      .def_prop_ro("advice", &Report::advice,
-                   "What may be tried where a solve did not converge; empty: nothing.")
-      .def_prop_ro("history", &history,
-                   "|b - A x| / |b| after each iteration, as the methods estimate it.")
-      .def_ro("attempts", &Report::attempts)
-      .def_ro("levels", &Report::levels)
-      .def_ro("operator_complexity", &Report::operator_complexity,
-              "Entries of all levels over those of the matrix.")
-      .def_ro("preconditioner_bytes", &Report::preconditioner_bytes)
-      .def_ro("set_up_seconds", &Report::set_up_seconds)
-      .def_ro("solve_seconds", &Report::solve_seconds);
+  detail::bind_described<SparseAttempt>(m, "SparseAttempt", "One run of one method.");
+  detail::bind_described<SparseReport::Level>(m, "SparseLevel", "A level of the preconditioner.");
+  detail::bind_described<SparseReport>(m, "SparseReport",
+                                       "What a solve did; errors are those of its x.");
 }
 
 }  // namespace
@@ -374,8 +305,8 @@ void bind_sparse(nb::module_& m) {
       .def_prop_ro("entries", [](Solver const& s) { return s.of->entries(); })
       .def_prop_ro("set_up",
                    [](Solver const& s) {
-                     return detail::answer(s.of,
-                                           [](System& work) { return work.solver->set_up(); });
+                     return detail::answer(
+                         s.of, [](System& work) { return work.solver->set_up_report(); });
                    })
       .def("preconditioner", &preconditioner_of)
       .def("solve", &solve, "b"_a.noconvert(), "x"_a.noconvert());

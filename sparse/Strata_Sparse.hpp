@@ -4,10 +4,12 @@
 #define STRATA_SPARSE_HPP
 
 // All of Strata::sparse: sparse matrices over ranks, Krylov methods, multigrid, HPG-MxP.
+#include <sparse/Strata_SparseFields.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+#include <sparse/hpgmxp/Strata_HpgmxpFields.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
 #include <sparse/krylov/Strata_ConjugateGradients.hpp>

@@ -350,7 +350,7 @@ SparseSolver<Exec>::SparseSolver(Exec const& exec, DistributedMatrix<Exec> const
 }
 
 template <class Exec>
-SparseReport const& SparseSolver<Exec>::set_up() const {
+SparseReport const& SparseSolver<Exec>::set_up_report() const {
   return impl_->base;
 }
 

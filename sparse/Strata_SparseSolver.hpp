@@ -174,7 +174,11 @@ class SparseSolver {
                SparseOptions const& options = {});
 
   /// What is known before a solve: the choice, the levels, the rows.
-  SparseReport const& set_up() const;
+  SparseReport const& set_up_report() const;
+  /// Old name of `set_up_report`, which works until 0.4.
+  [[deprecated("is now called set_up_report")]] SparseReport const& set_up() const {
+    return set_up_report();
+  }
 
   /// Solve A x = b from x as given, in the caller's order: of each rank its rows as it gave them.
   ///

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/info/Strata_Info.hpp>
 
+#include <apps/document/Strata_Document.hpp>
+#include <apps/info/Strata_InfoFields.hpp>
+#include <apps/info/Strata_Schemas.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <comm/Strata_Mpi.hpp>
@@ -9,7 +12,8 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
+#include <CLI/CLI.hpp>
+
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -45,78 +49,72 @@ std::string waiting(BlasThreading const& threads) {
   return advice_on_waiting(threads, is_openmp ? host.concurrency() : 1, policy ? policy : "");
 }
 
-void add_versions(Report& report, Configuration const& built) {
+void show_versions(Report& report, Program const& program) {
+  auto const& built = program.built;
   report.section("Versions");
-  report.tell("strata", "Strata", built.version, words(built.version, ", commit ", built.commit));
-  report.only_json("commit", built.commit);
-  report.tell("compiler", "compiler", built.compiler,
-              words(built.compiler, ", build type ", built.build_type));
-  report.only_json("build_type", built.build_type);
-  report.add("kokkos", "Kokkos", built.kokkos);
-  report.add("kokkos_kernels", "Kokkos Kernels", built.kokkos_kernels);
-  report.add("mpi", "MPI", mpi_library());
-  report.add("nlopt", "NLopt", STRATA_NLOPT);
-  report.only_json("libraries", Report::Value::object());
-  for (auto const& library : built.libraries)
-    report.add("libraries/" + library.name, library.name, library.version);
+  report.only_screen("Strata", words(built.version, ", commit ", built.commit));
+  report.only_screen("compiler", words(built.compiler, ", build type ", built.build_type));
+  report.show("Kokkos", built.kokkos);
+  report.show("Kokkos Kernels", built.kokkos_kernels);
+  report.show("MPI", program.mpi);
+  for (auto const& library : built.libraries) report.show(library.name, library.version);
   auto const& threads = built.blas_threads;
   std::string const source = threads.source.empty() ? "the library's choice" : threads.source;
   std::string const advice = waiting(threads);
-  report.tell("blas_threads/most", "BLAS threads", threads.most,
-              words("up to ", threads.most, " a product, by its size (", source, "; ", threads.kind,
-                    ')', advice.empty() ? "" : "; ", advice));
-  report.only_json("blas_threads/kind", threads.kind);
-  report.only_json("blas_threads/source", threads.source);
+  report.only_screen("BLAS threads",
+                     words("up to ", threads.most, " a product, by its size (", source, "; ",
+                           threads.kind, ')', advice.empty() ? "" : "; ", advice));
   report.section("Backends");
-  report.tell("backends", "enabled", built.backends, list_of(built.backends));
-  int const concurrency = Exec().concurrency();
-  report.tell("default_backend", "default", Exec::name(),
-              words(Exec::name(), ", concurrency ", concurrency));
-  report.only_json("concurrency", concurrency);
-  report.only_json("not_built", parts(STRATA_NOT_BUILT));
-  for (auto const& part : parts(STRATA_NOT_BUILT)) report.only_screen("not built", part);
+  report.only_screen("enabled", list_of(built.backends));
+  report.only_screen("default",
+                     words(program.default_backend, ", concurrency ", program.concurrency));
   report.only_screen("--compare with",
                      vendor_cholesky().empty() ? "nothing" : std::string(vendor_cholesky()));
 }
 
-void add_devices(Report& report, Devices const& found) {
+void show_devices(Report& report, Devices const& found) {
   auto const& host = found.host;
   report.section("Devices");
-  report.tell("host/model", "host", host.model, words(host.model, ", ", host.cores, " cores"));
-  report.only_json("host/cores", host.cores);
-  report.add("host/memory_bytes", "  memory", host.memory_bytes, unit::bytes);
-  report.add("host/memory_available_bytes", "  available", host.memory_available_bytes,
-             unit::bytes);
-  report.tell("host/matrix_units", "  matrix units", host.matrix_units, list_of(host.matrix_units));
-  report.only_json("accelerators", Report::Value::array());
+  report.only_screen("host", words(host.model, ", ", host.cores, " cores"));
+  report.show("  memory", host.memory_bytes, unit::bytes);
+  report.show("  available", host.memory_available_bytes, unit::bytes);
+  report.only_screen("  matrix units", list_of(host.matrix_units));
   for (auto const& gpu : found.accelerators)
-    report.add("accelerators/-", words(gpu.backend, ' ', gpu.id),
-               {{"id", gpu.id},
-                {"backend", gpu.backend},
-                {"name", gpu.name},
-                {"architecture", gpu.architecture},
-                {"memory_bytes", gpu.memory_bytes}});
-}
-
-void describe(Report& report) {
-  add_versions(report, configuration());
-  add_devices(report, devices());
+    report.show(words(gpu.backend, ' ', gpu.id), json_of(gpu));
 }
 
 }  // namespace
 
-void add_configuration(Report& report) {
-  Report program;
-  describe(program);
-  report.section("");
-  report.only_json("configuration", program.json());
+Program this_program() {
+  return {configuration(), devices(), mpi_library(), Exec::name(), Exec().concurrency()};
 }
 
-Exit info(bool as_json) {
+void add_configuration(Report& report) {
+  report.document("configuration", json_of(this_program()));
+}
+
+void add_info_options(CLI::App& command, InfoOptions& options) {
+  command.add_flag("--json", options.as_json, "for machines");
+  std::string words;
+  for (auto const& name : schema_names()) words += (words.empty() ? "" : "|") + name;
+  command
+      .add_option("--schema", options.schema,
+                  "print the JSON schema of that document, in place of the table")
+      ->check(CLI::IsMember(schema_names()).description(""))
+      ->type_name(words);
+}
+
+Exit info(InfoOptions const& options) {
+  if (!options.schema.empty()) {
+    std::cout << schema_text(options.schema);
+    return Exit::Solved;
+  }
+  Program const program = this_program();
   Report report;
-  report.only_json("schema", "strata.info/1");
-  describe(report);
-  as_json ? void(std::cout << report.json_text()) : report.print(std::cout);
+  report.document("", json_of(InfoDocument{program}));
+  show_versions(report, program);
+  show_devices(report, program.devices);
+  options.as_json ? void(std::cout << report.json_text()) : report.print(std::cout);
   return Exit::Solved;
 }
 

@@ -5,12 +5,28 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 
+#include <string>
+
+namespace CLI {
+class App;
+}
+
 namespace strata::apps {
 
-/// `strata info`: print versions, backends, devices, memory and matrix units, as a table or as JSON.
+/// What the user asked `strata info` for.
+struct InfoOptions {
+  bool as_json = false;  ///< The document in place of the table.
+  std::string schema;    ///< Name of a document whose JSON schema is wanted; empty: none.
+};
+
+/// Add the options of `strata info` to its sub-command; parsing writes to `options`.
+void add_info_options(CLI::App& command, InfoOptions& options);
+
+/// `strata info`: print versions, backends, devices, memory and matrix units, as a table or as JSON; or the
+/// JSON schema of a document.
 ///
 /// Throws   VendorError if the GPUs' runtime fails.
-Exit info(bool as_json);
+Exit info(InfoOptions const& options);
 
 }  // namespace strata::apps
 

@@ -13,7 +13,6 @@
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -34,9 +33,6 @@ namespace {
 using Exec = Kokkos::DefaultExecutionSpace;
 using Factor = geostat::CovarianceFactor<Exec>;
 
-// Whether this rank writes and prints.
-bool reports(MleOptions const& options) { return !options.comm || options.comm->rank() == 0; }
-
 // Before anything is allocated.
 void require_memory(MleOptions const& options, MleResult& result, double bytes) {
   auto const& tiles = options.tiles;
@@ -55,8 +51,7 @@ void require_memory(MleOptions const& options, MleResult& result, double bytes) 
 std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observations const& data,
                              geostat::CovarianceFactorOptions const& factor, Progress& progress,
                              MleResult& result) {
-  Search now{together(factor.comm.get(),
-                      [&] { return fit_options(options, data.locations, data.values); })};
+  Search now{together(factor.comm.get(), [&] { return fit_options(options, data); })};
   geostat::FitOptions& fit = now.options;
   fit.factor = factor;
   auto const first = watch_factors(fit.factor, result.n, ", evaluation 1", progress);
@@ -92,53 +87,6 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
   }
 }
 
-void predict(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
-             Progress& progress, MleResult& result) {
-  progress.phase("reading " + options.predict);
-  auto const locations = together(factor.comm(), [&] {
-    auto read = read_locations(options.predict, {.on_progress = progress.listener()});
-    require(metric_of(read) == data.locations.metric, options.predict, " has ",
-            read.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
-            read.geographic ? "x,y" : "lon,lat");
-    return read;
-  });
-  progress.phase(words("predicting at ", locations.x.size(), " locations"));
-  auto const prediction =
-      geostat::predict(exec, factor, data.values, {locations.x, locations.y, metric_of(locations)},
-                       result.mean, progress.listener());
-  // Of the field, and of an observation there, which has the nugget's error as well.
-  std::vector<double> sd, new_variance, new_sd;
-  for (double const variance : prediction.variance) {
-    sd.push_back(std::sqrt(variance));
-    new_variance.push_back(variance + result.theta.nugget);
-    new_sd.push_back(std::sqrt(new_variance.back()));
-  }
-  std::vector<Column> const columns{{locations.geographic ? "lon" : "x", locations.x},
-                                    {locations.geographic ? "lat" : "y", locations.y},
-                                    {"mean", prediction.mean},
-                                    {"variance", prediction.variance},
-                                    {"sd", sd},
-                                    {"observation_variance", new_variance},
-                                    {"observation_sd", new_sd}};
-  auto others = locations.others;
-  for (auto& other : others)
-    if (std::ranges::find(columns, other.name, &Column::name) != columns.end())
-      other.name = "given " + other.name;
-  together(factor.comm(), [&] {
-    if (!reports(options)) return;
-    progress.phase("writing " + options.output);
-    write_columns(options.output, columns, progress.listener(), others);
-  });
-  auto const count = static_cast<double>(locations.x.size());
-  auto const average = [count](std::vector<double> const& v) {
-    return std::accumulate(v.begin(), v.end(), 0.0) / count;
-  };
-  result.prediction = {options.predict,          static_cast<std::int64_t>(locations.x.size()),
-                       average(prediction.mean), average(prediction.variance),
-                       average(new_variance),    prediction.backward_error,
-                       prediction.converged};
-}
-
 void diverge(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,
              Progress& progress, MleResult& result) {
   DivergenceSummary summary;
@@ -168,7 +116,7 @@ Factor evaluate(Exec const& exec, Observations const& data, geostat::CovarianceF
   Factor factor(exec, result.theta, data.locations, how);
   *watched = false;
   progress.phase("the log-likelihood");
-  result.likelihood = geostat::log_likelihood(exec, factor, data.values, result.mean,
+  result.likelihood = geostat::log_likelihood(exec, factor, data.values, data.trend,
                                               {.on_progress = progress.listener()});
   return factor;
 }
@@ -204,9 +152,11 @@ StandardErrorsSummary standard_errors(Exec const& exec, MleOptions const& option
   if (!summary.reason.empty()) return summary;
   progress.phase(words("standard errors, ", in_bytes(static_cast<double>(bytes_of_errors(
                                                 options, factor.order(), estimated)))));
-  auto const information = geostat::fisher_information(
-      exec, factor,
-      {.wanted = estimated, .max_bytes = max_bytes, .on_progress = progress.listener()});
+  auto const information = geostat::fisher_information(exec, factor,
+                                                       {.wanted = estimated,
+                                                        .max_bytes = max_bytes,
+                                                        .on_progress = progress.listener(),
+                                                        .trend = result.trend});
   summary.errors = geostat::standard_errors(information, result.theta, estimated);
   for (std::size_t k = 0; k < 4; ++k)
     if (!reasons[k].empty()) summary.errors.reasons[k] = reasons[k];
@@ -271,7 +221,7 @@ void at_theta(Exec const& exec, MleOptions const& options, Observations const& d
   if (options.gradient) {
     progress.phase("the gradient");
     result.gradient = geostat::log_likelihood_gradient(
-        exec, factor, data.values, result.mean, {true, true, true, true}, progress.listener());
+        exec, factor, data.values, data.trend, {true, true, true, true}, progress.listener());
   }
   if (options.kl) diverge(exec, options, data, factor, progress, result);
   if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
@@ -320,7 +270,7 @@ void generate(Exec const& exec, MleOptions const& options, Progress& progress, M
 // Of standard errors that were asked for: a fit is too long to be refused them behind it.
 double bytes_of_asked_errors(MleOptions const& options, Observations const& data) {
   if (options.standard_errors != When::On) return 0;
-  auto estimated = fit_options(options, data.locations, data.values).fixed;
+  auto estimated = fit_options(options, data).fixed;
   for (bool& one : estimated) one = !one;
   return static_cast<double>(bytes_of_errors(options, data.locations.size(), estimated));
 }
@@ -332,7 +282,8 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
       together(options.comm.get(), [&] { return read_observations(options, progress, result); });
   result.n = data.locations.size();
   result.metric = data.locations.metric;
-  result.mean = options.mean;
+  result.trend = data.trend;
+  result.asked_for_mean = options.mean.has_value();
   result.read_seconds = watch.lap();
   together(options.comm.get(), [&] {
     require_memory(

@@ -3,6 +3,7 @@
 #ifndef STRATA_APPS_MLE_HPP
 #define STRATA_APPS_MLE_HPP
 
+#include <apps/mle/Strata_MleTrend.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Tiles.hpp>
 #include <comm/Strata_Communicator.hpp>
@@ -12,6 +13,8 @@
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_ProfileInterval.hpp>
+
+#include <Kokkos_Core.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -54,7 +57,10 @@ struct MleOptions {
   std::int64_t generate = 0;  ///< locations of a synthetic field
   std::uint64_t seed = 1;
   geostat::Ordering ordering = geostat::Ordering::Hilbert;
-  geostat::Mean mean = geostat::Mean::Constant;
+  std::vector<std::string> columns;   ///< of x, y and the value; empty: by the rule
+  std::optional<geostat::Mean> mean;  ///< what --trend 0 and 1 replace
+  std::optional<TrendTerms> trend;    ///< none: as mean says, else a constant
+  geostat::Criterion criterion = geostat::Criterion::ML;
 
   std::optional<geostat::MaternCovariance> theta;  ///< none: fit
   bool evaluate = false;
@@ -82,6 +88,11 @@ struct MleOptions {
   std::shared_ptr<Communicator const> comm;  ///< the ranks that share the matrix; none: one
 
   bool fits() const { return generate == 0 && !theta; }
+  /// Those of --trend, or of --mean.
+  TrendTerms terms() const {
+    return trend.value_or(
+        TrendTerms{mean.value_or(geostat::Mean::Constant) != geostat::Mean::None, {}});
+  }
 };
 
 /// Add the options of `strata mle` to its sub-command; parsing writes to `options`.
@@ -95,11 +106,17 @@ void check(MleOptions const& options);
 /// How the factorisation is asked for, but for the memory. Collective.
 geostat::CovarianceFactorOptions factor_options(MleOptions const& options);
 
+/// Observations in the order of the matrix's rows.
+struct Observations {
+  geostat::Locations locations;
+  std::vector<double> values;
+  geostat::Trend trend;
+};
+
 /// The fit that is asked for: the library's defaults with --start, --lower, --upper and --fix.
 ///
 /// Throws   UsageError for a name in --fix that is no parameter's; what `default_fit_options` throws.
-geostat::FitOptions fit_options(MleOptions const& options, geostat::Locations const& locations,
-                                std::vector<double> const& values);
+geostat::FitOptions fit_options(MleOptions const& options, Observations const& data);
 
 /// `strata mle`: read observations and fit, evaluate or predict, or make a synthetic field; write the files asked
 /// for, print the report. All ranks work, rank 0 writes and prints.
@@ -139,7 +156,9 @@ struct MleResult {
   std::string source;  ///< the file, or the seed
   geostat::Metric metric = geostat::Metric::Euclidean;
   std::string ordering;
-  geostat::Mean mean = geostat::Mean::None;
+  geostat::Trend trend = geostat::Mean::None;
+  std::vector<std::string> ignored;  ///< columns of the observations that were not read
+  bool asked_for_mean = false;       ///< by the option that --trend replaces
   std::int64_t n = 0;
   int ranks = 1;
   geostat::MaternCovariance theta;                ///< given or fitted
@@ -166,7 +185,7 @@ struct MleResult {
 
   /// False where tiles in low precision leave nothing to say of it.
   bool log_det_known() const;
-  /// Parameters that were estimated, the mean among them.
+  /// Parameters that were estimated, the trend's coefficients among them.
   std::int64_t free_parameters() const;
   Exit exit() const;
 };
@@ -188,6 +207,16 @@ Report report(MleResult const& result);
 std::shared_ptr<std::atomic<bool>> watch_factors(geostat::CovarianceFactorOptions& how,
                                                  std::int64_t n, std::string const& of,
                                                  Progress& progress);
+
+/// What factors the covariance matrices of `strata mle`.
+using MleFactor = geostat::CovarianceFactor<Kokkos::DefaultExecutionSpace>;
+
+/// Whether this rank writes and prints.
+bool reports(MleOptions const& options);
+
+/// Kriging at the locations of --predict, to --output. Collective.
+void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
+             Observations const& data, MleFactor& factor, Progress& progress, MleResult& result);
 
 /// A fit as far as it came, for one that a signal ends.
 struct Search {

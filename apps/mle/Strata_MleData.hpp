@@ -13,12 +13,6 @@ namespace strata::apps {
 
 class Progress;
 
-/// Observations in the order of the matrix's rows.
-struct Observations {
-  geostat::Locations locations;
-  std::vector<double> values;
-};
-
 /// Great circles where the columns are longitude and latitude.
 geostat::Metric metric_of(Stations const& stations);
 

@@ -35,9 +35,15 @@ bool parse_finish(std::string const& text) {
 
 void add_data_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "The data (one of --locations, --generate)");
-  auto* const locations = group.add("--locations", options.locations, "STATIONS.csv",
+  auto* const locations = group.add("--locations,--data", options.locations, "STATIONS.csv",
                                     "observations: columns x,y,value or lon,lat,value, in any "
-                                    "order; easting,northing and longitude,latitude too");
+                                    "order; easting,northing and longitude,latitude too, or those "
+                                    "of --columns; commas, semicolons or tabs between them");
+  group
+      .add("--columns", options.columns, "X,Y,VALUE",
+           "which columns are meant, by name or as #1; great circles where the first two are "
+           "called lon... and lat...")
+      ->delimiter(',');
   group
       .count("--generate", options.generate, "N",
              "a synthetic field at N locations of the unit square, with --theta, to --output")
@@ -49,9 +55,15 @@ void add_data_options(CLI::App& command, MleOptions& options) {
   group.named("--copies", options.copies,
               "observations whose place and value the file has before: keep them, which sends the "
               "nugget of a fit to its lower bound, or drop them [keep]");
-  group.named("--mean", options.mean,
-              "a constant one is estimated; a trend is removed before (docs/tutorials/trend.md) "
-              "[constant]");
+  group.parsed("--trend", options.trend, "0|1|TERM,...", TrendTerms::parse,
+               "the mean: 0, a constant (1), or a constant and terms of the file's columns, whose "
+               "coefficients are estimated: NAME, NAME^K, log(NAME), sqrt(NAME), products with *, "
+               "poly2 for all of x and y up to degree 2; 0 among them leaves the constant out [1]");
+  group.parsed("--mean", options.mean, alternatives<geostat::Mean>(), from_name<geostat::Mean>,
+               "none is --trend 0 and constant --trend 1, which replaces it");
+  group.named("--likelihood", options.criterion,
+              "maximised, or evaluated: ml, or reml, that of contrasts which the trend does not "
+              "touch [ml]");
 }
 
 void add_task_options(CLI::App& command, MleOptions& options) {
@@ -115,7 +127,7 @@ void add_method_options(CLI::App& command, MleOptions& options) {
   group.named("--storage", options.tiles.storage,
               "of the covariance matrix: in host memory, or in that of the devices, which hold it "
               "together; automatic: GPUs hold it if they have room [automatic]");
-  group.named("--log-det", options.log_det,
+  group.named("--log-determinant-from", options.log_det,
               "with tiles below fp64: corrected by an estimate, or the factor's [corrected]");
   group.bytes("--max-memory", options.max_memory, "refuse to use more, as 8GB [what is available]");
   results.add("--output", options.output, "OUT.csv", "predictions, or the synthetic field");
@@ -176,6 +188,13 @@ void check(MleOptions const& options) {
           "--skip-missing is of observations that are read, and --generate makes them");
   require(!generates || options.copies == CopiesOf::Keep,
           "--copies is of observations that are read, and --generate makes them");
+  require(!options.trend || !options.mean, "--trend and --mean say the same: give --trend");
+  require(!generates || (!options.trend && options.columns.empty() &&
+                         options.criterion == geostat::Criterion::ML),
+          "--trend, --columns and --likelihood are of observations that are read, and --generate "
+          "makes them");
+  require(options.columns.empty() || options.columns.size() == 3,
+          "--columns: ", options.columns.size(), " names, must be three: X,Y,VALUE");
   require(!options.evaluate || options.theta, "--evaluate needs --theta");
   require(!options.theta || generates || options.evaluate || !options.predict.empty(),
           "--theta goes with --evaluate or --predict; --start is where a fit begins");
@@ -216,9 +235,8 @@ geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
   return factor;
 }
 
-geostat::FitOptions fit_options(MleOptions const& options, geostat::Locations const& locations,
-                                std::vector<double> const& values) {
-  geostat::FitOptions fit = geostat::default_fit_options(locations, values, options.mean);
+geostat::FitOptions fit_options(MleOptions const& options, Observations const& data) {
+  geostat::FitOptions fit = geostat::default_fit_options(data.locations, data.values, data.trend);
   if (options.start) {
     fit.start = *options.start;
     fit.fixed[3] = fit.start.nugget == 0;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/mle/Strata_Mle.hpp>
+#include <apps/mle/Strata_MleKrigingReport.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Tiles.hpp>
 
@@ -38,7 +39,7 @@ char const* status(MleResult const& result) {
 void add_problem(Report& report, MleResult const& result) {
   bool const generates = result.task == "generate";
   bool const on_sphere = result.metric == geostat::Metric::GreatCircle;
-  bool const has_mean = result.mean == geostat::Mean::Constant;
+  bool const is_zero = result.trend.columns() == 0, is_constant = result.trend.is_constant();
   auto const of_observations = [&](char const* words) { return generates ? "" : words; };
   report.only_json("schema", "strata.mle/1");
   report.section("Problem");
@@ -54,8 +55,15 @@ void add_problem(Report& report, MleResult const& result) {
               of_observations(on_sphere ? "great-circle, km" : "Euclidean"));
   report.tell("problem/ordering", "order in the matrix", result.ordering,
               of_observations(result.ordering.c_str()));
-  report.tell("mean/model", "mean", has_mean ? "constant" : "none",
-              of_observations(has_mean ? "constant, estimated" : "none (zero)"));
+  report.tell("mean/model", "mean",
+              is_zero       ? "none"
+              : is_constant ? "constant"
+                            : "trend",
+              of_observations(is_zero       ? "none (zero)"
+                              : is_constant ? "constant, estimated"
+                                            : "a trend, estimated"));
+  report.tell("likelihood", "likelihood", name_of(result.trend.criterion()),
+              result.trend.criterion() == geostat::Criterion::REML ? "of contrasts (REML)" : "");
   auto const on_devices = static_cast<double>(result.bytes_on_devices);
   if (result.bytes_on_devices > 0)
     report.only_screen("memory needed", in_bytes(on_devices) + " of the devices");
@@ -68,11 +76,6 @@ void add_problem(Report& report, MleResult const& result) {
   report.only_json("problem/copies", {{"places", copies.places},
                                       {"observations", copies.observations},
                                       {"of_same_value", copies.of_same_value}});
-}
-
-// Two digits, since an error has no more: "13000", "0.092".
-std::string two_digits(double value) {
-  return text("%.6g", std::strtod(text("%.1e", value).c_str(), nullptr));
 }
 
 // What stands behind a parameter.
@@ -284,7 +287,7 @@ void add_likelihood(Report& report, MleResult const& result) {
               text("%.10g +- %.1e", likelihood.quadratic_form, likelihood.quadratic_form_error));
   report.only_json("quadratic_form_error", likelihood.quadratic_form_error);
   report.tell("mean/value", "mean", likelihood.mean,
-              result.mean == geostat::Mean::Constant ? text("%.8g", likelihood.mean) : "");
+              result.trend.is_constant() ? text("%.8g", likelihood.mean) : "");
   report.add(
       "backward_error", "backward error", likelihood.backward_error, unit::error,
       words("normwise, of the refined solve, ", counted(likelihood.solve_iterations, "iteration")));
@@ -325,29 +328,6 @@ void add_divergence(Report& report, MleResult const& result) {
   report.only_json("kl/log_det_fp64", result.divergence->log_det_fp64);
 }
 
-void add_prediction(Report& report, MleResult const& result) {
-  if (!result.prediction) return report.only_json("prediction", nullptr);
-  auto const& prediction = *result.prediction;
-  char const* const kriging =
-      result.mean == geostat::Mean::Constant ? "ordinary kriging" : "simple kriging";
-  report.section("Prediction", "prediction/");
-  report.tell("count", "locations", prediction.count,
-              words(prediction.count, " of ", prediction.locations));
-  report.only_json("places", prediction.locations);
-  report.tell(
-      "average_mean", "average", prediction.mean,
-      words(prediction.mean, ", kriging standard error ", std::sqrt(prediction.variance),
-            " of the field, ", std::sqrt(prediction.observation_variance), " of an observation"));
-  report.only_json("average_variance", prediction.variance);
-  report.only_json("average_observation_variance", prediction.observation_variance);
-  report.tell("variance_of", "variance, sd", words("field, ", kriging),
-              words("of the field without noise, by ", kriging));
-  report.only_screen("observation_*",
-                     words("of a new observation there: with the nugget, ", result.theta.nugget));
-  report.add("backward_error", "backward error", prediction.backward_error, unit::error);
-  report.add("output", "written to", result.output);
-}
-
 void add_seconds(Report& report, MleResult const& result) {
   auto const factor =
       result.likelihood ? result.likelihood->factor : geostat::CovarianceFactorReport{};
@@ -364,6 +344,7 @@ Report report(MleResult const& result) {
   Report report;
   add_problem(report, result);
   add_theta(report, result);
+  add_trend(report, result);
   add_standard_errors(report, result);
   add_profile_intervals(report, result);
   if (result.fit) add_fit(report, result);

@@ -44,7 +44,7 @@ void warn_of_the_range(MleResult& result, geostat::Locations const& locations) {
   result.warnings.push_back(
       text("the range, %.4g, is larger than the extent of the observations, %.4g: they may have a "
            "trend, "
-           "which this model takes for correlation; remove it first (docs/tutorials/trend.md)",
+           "which this model takes for correlation; --trend x,y estimates it beside",
            result.theta.range, apart));
 }
 
@@ -140,7 +140,7 @@ bool MleResult::log_det_known() const {
 }
 
 std::int64_t MleResult::free_parameters() const {
-  return std::ranges::count(asked->fixed, false) + (mean == geostat::Mean::Constant ? 1 : 0);
+  return std::ranges::count(asked->fixed, false) + trend.columns();
 }
 
 Exit MleResult::exit() const {
@@ -169,13 +169,21 @@ void warn(MleResult& result, geostat::Locations const& locations) {
         "the covariance matrix is nearly singular: rounding leaves the log-likelihood known to "
         "+- %.1e; a nugget, or a smaller nu or range, would mend that",
         result.likelihood->quadratic_form_error / 2));
+  if (!result.ignored.empty())
+    result.warnings.push_back(words("not used: ", joined(result.ignored),
+                                    " (--columns and --trend name the columns that are)"));
+  if (result.asked_for_mean)
+    result.warnings.emplace_back(result.trend.columns() > 0
+                                     ? "--mean constant is --trend 1, which replaces it"
+                                     : "--mean none is --trend 0, which replaces it");
   if (!result.fit) return;
   auto const free = result.free_parameters();
   if (result.n < 10 * free)
     result.warnings.push_back(
         words(free,
-              result.mean == geostat::Mean::Constant ? " parameters, the mean's among them, are"
-                                                     : " parameters are",
+              result.trend.columns() == 0   ? " parameters are"
+              : result.trend.columns() == 1 ? " parameters, the mean's among them, are"
+                                            : " parameters, the trend's among them, are",
               " fitted to ", result.n, " observations: the data say little of them"));
   warn_of_copies(result);
   warn_of_bounds(result);

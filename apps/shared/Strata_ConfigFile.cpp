@@ -3,6 +3,7 @@
 #include <apps/shared/Strata_ConfigFile.hpp>
 
 #include <apps/shared/Strata_Exit.hpp>
+#include <apps/shared/Strata_Unexpected.hpp>
 #include <core/io/Strata_TextFile.hpp>
 
 #include <CLI/CLI.hpp>
@@ -110,7 +111,7 @@ Words with_config(CLI::App& program, Words words) {
     bool const is_own = item.parents.empty() || item.parents == Words{(*command)->get_name()};
     bool const is_others = item.parents.size() == 1 && named(item.parents[0]) != commands.end();
     if (is_section || (!is_own && is_others)) continue;
-    auto* option = (*command)->get_option_no_throw("--" + item.name);
+    auto* option = (*command)->get_option_no_throw("--" + todays_name(item.name));
     if (option == nullptr) option = (*command)->get_option_no_throw(item.name);
     require(is_own && option != nullptr && option->get_configurable(), "--config: ", *path, ": ",
             item.fullname(), " is no option of strata ", (*command)->get_name());

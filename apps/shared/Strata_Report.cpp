@@ -78,6 +78,25 @@ void Report::tell(std::string const& key, std::string label, Value value, std::s
 
 void Report::only_json(std::string const& key, Value value) { tell(key, "", std::move(value), ""); }
 
+void Report::document(std::string const& key, Value value) {
+  section("");
+  if (!key.empty()) return only_json(key, std::move(value));
+  for (auto const& [member, part] : value.items()) only_json(member, part);
+}
+
+void Report::show(std::string label, Value const& value, char const* format,
+                  std::string const& note) {
+  if (value.is_null()) return;
+  std::string words = shown(value, format);
+  if (!note.empty()) words += "  (" + note + ")";
+  only_screen(std::move(label), std::move(words));
+}
+
+void Report::show_unless_zero(std::string label, Value const& value, char const* format,
+                              std::string const& note) {
+  if (!is_zero(value)) show(std::move(label), value, format, note);
+}
+
 void Report::nulls(std::initializer_list<char const*> keys) {
   for (auto const* const key : keys) only_json(key, nullptr);
 }

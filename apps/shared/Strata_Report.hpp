@@ -47,6 +47,14 @@ class Report {
   void tell(std::string const& key, std::string label, Value value, std::string words);
   /// Only in the document.
   void only_json(std::string const& key, Value value);
+  /// A part of the document, as the tables of fields make it; its root for an empty key.
+  void document(std::string const& key, Value value);
+  /// Only in the table: a value as it looks there, with `note` behind it in brackets; none of null.
+  void show(std::string label, Value const& value, char const* format = unit::plain,
+            std::string const& note = "");
+  /// The same, but 0, false and an empty text are not shown.
+  void show_unless_zero(std::string label, Value const& value, char const* format = unit::plain,
+                        std::string const& note = "");
   /// Values that are not known.
   void nulls(std::initializer_list<char const*> keys);
   /// Only in the table; without a label a line of its own.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_RunFacts.hpp>
 
+#include <apps/document/Strata_Document.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <comm/Strata_Communicator.hpp>
@@ -58,21 +59,15 @@ std::string in_words(std::vector<RunFacts::HostRanks> const& hosts) {
 
 // The table has them where there are several ranks.
 void add_run(Report& report, RunFacts const& facts) {
-  bool const shown = facts.ranks > 1;
-  auto const on_screen = [&](std::string const& words) { return shown ? words : std::string(); };
-  report.section("Run", "run/");
-  report.tell("command", "command", facts.command, on_screen(facts.command));
-  report.tell("started", "started", facts.started, on_screen(facts.started));
-  report.tell("mpi", "MPI", facts.mpi, on_screen(facts.mpi));
-  report.only_json("ranks", facts.ranks);
-  report.only_json("hosts", Report::Value::array());
-  for (auto const& [name, ranks] : facts.hosts)
-    report.only_json("hosts/-", {{"name", name}, {"ranks", ranks}});
-  if (shown) report.only_screen("hosts", in_words(facts.hosts));
-  report.tell("peak_bytes", "peak memory of a rank",
-              {{"least", facts.least_peak_bytes}, {"most", facts.most_peak_bytes}},
-              on_screen(words(in_bytes(facts.least_peak_bytes), " to ",
-                              in_bytes(facts.most_peak_bytes), ", resident")));
+  report.document("run", json_of(facts));
+  if (facts.ranks == 1) return;
+  report.section("Run");
+  report.only_screen("command", facts.command);
+  report.only_screen("started", facts.started);
+  report.only_screen("MPI", facts.mpi);
+  report.only_screen("hosts", in_words(facts.hosts));
+  report.only_screen("peak memory of a rank", words(in_bytes(facts.least_peak_bytes), " to ",
+                                                    in_bytes(facts.most_peak_bytes), ", resident"));
 }
 
 }  // namespace

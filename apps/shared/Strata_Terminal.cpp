@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Terminal.hpp>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -22,6 +24,16 @@ std::string in_colour(char const* colour, std::string const& line) {
 bool has_terminal() {
   char const* const term = std::getenv("TERM");
   return isatty(STDERR_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+int terminal_width() {
+  constexpr int least = 40, usual = 80;
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return std::max<int>(least, size.ws_col);
+  char const* const columns = std::getenv("COLUMNS");  // NOLINT(concurrency-mt-unsafe)
+  int const asked = columns != nullptr ? std::atoi(columns) : 0;
+  return asked > 0 ? std::max(least, asked) : usual;
 }
 
 std::string error_line(std::string const& message) { return in_colour("31", "strata: " + message); }

@@ -12,6 +12,9 @@ namespace strata::apps {
 /// Whether standard error is a terminal that understands escapes (TERM is not "dumb").
 bool has_terminal();
 
+/// Columns of the terminal that standard output is; of COLUMNS, or 80, where it is none.
+int terminal_width();
+
 /// "strata: ..." in red, or "strata: warning: ..." in yellow, for standard error; plain where that is no terminal, or where
 /// NO_COLOR is set. Nothing else that the program prints has a colour.
 std::string error_line(std::string const& message);

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Tiles.hpp>
 
+#include <apps/document/Strata_Document.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <comm/Strata_Communicator.hpp>
+#include <ooc/Strata_OocFields.hpp>
 #include <ooc/schedule/Strata_Schedule.hpp>
 #include <ooc/schedule/Strata_TilePlan.hpp>
 
@@ -169,29 +171,30 @@ std::function<void(int, double)> warn_of_silence(Communicator const* comm, Progr
   };
 }
 
-void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {
+std::vector<std::string> lines_of(std::string const& map) {
+  std::vector<std::string> list;
+  std::istringstream lines(map);
+  for (std::string line; std::getline(lines, line);) list.push_back(line);
+  return list;
+}
+
+void show_tiles(Report& report, Tiles const& tiles) {
   auto const tries = tiles.attempts.size();
-  report.tell(prefix + "tiles", "tiles", by_name(tiles.count),
-              words(in_words(tiles.count), ", order ", tiles.size));
-  report.only_json(prefix + "tile_size", tiles.size);
-  report.only_json(prefix + "map", Report::Value::array());
-  std::istringstream lines(tiles.map);
-  for (std::string line; std::getline(lines, line);) report.only_json(prefix + "map/-", line);
-  report.tell(prefix + "rung", "rung of the ladder", name_of(tiles.rung),
-              tries < 2 ? "" : words(name_of(tiles.rung), ", after ", tries, " attempts"));
-  report.only_json(prefix + "attempts", Report::Value::array());
+  report.only_screen("tiles", words(in_words(tiles.count), ", order ", tiles.size));
+  if (tries < 2) return;
+  report.only_screen("rung of the ladder",
+                     words(name_of(tiles.rung), ", after ", tries, " attempts"));
   for (auto const& attempt : tiles.attempts)
-    report.tell(prefix + "attempts/-", words("  ", name_of(attempt.rung)),
-                {{"rung", name_of(attempt.rung)},
-                 {"epsilon", attempt.accuracy},
-                 {"layers", attempt.layers.empty() ? Report::Value()
-                                                   : Report::Value(layers_name(attempt.layers))},
-                 {"tiles", by_name(attempt.histogram)},
-                 {"info", attempt.info},
-                 {"fill_seconds", attempt.fill_seconds},
-                 {"factor_seconds", attempt.factor_seconds},
-                 {"seconds", attempt.factor_seconds}},
-                tries < 2 ? "" : rule_of(attempt) + outcome_of(attempt));
+    report.only_screen(words("  ", name_of(attempt.rung)), rule_of(attempt) + outcome_of(attempt));
+}
+
+void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {
+  report.only_json(prefix + "tiles", by_name(tiles.count));
+  report.only_json(prefix + "tile_size", tiles.size);
+  report.only_json(prefix + "map", lines_of(tiles.map));
+  report.only_json(prefix + "rung", name_of(tiles.rung));
+  report.only_json(prefix + "attempts", json_of(tiles.attempts));
+  show_tiles(report, tiles);
 }
 
 std::vector<std::string> allowed_precisions(ooc::PrecisionRule const& rule) {

@@ -85,6 +85,16 @@ struct Tiles {
   std::string map;  ///< as `PrecisionMap::to_text` writes it; empty: there is no factor
 };
 
+/// The lines of such a map.
+std::vector<std::string> lines_of(std::string const& map);
+/// What documents say of them, and how each looks.
+inline constexpr char const* map_sentence =
+    "Formats of the tiles by rows of the lower triangle: D fp64, S fp32, H fp16, Q fp8_e4m3.";
+inline constexpr char const* map_schema = R"("items": {"type": "string", "pattern": "^[DSHQ]+$"})";
+
+/// Show tiles, rung and attempts in the table.
+void show_tiles(Report& report, Tiles const& tiles);
+
 /// Add the keys tile_size, tiles, map, rung and attempts under `prefix`.
 void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles);
 

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <iostream>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -75,8 +77,31 @@ std::string meant(std::string const& name) {
 
 std::string where_help_is(CLI::App const& program) {
   auto const called = program.get_subcommands();
-  return called.empty() ? std::string("(strata --help lists the commands)")
-                        : "(strata " + called.front()->get_name() + " --help lists the options)";
+  return called.empty()
+             ? std::string("(strata --help lists the commands)")
+             : "(strata " + called.front()->get_name() + " --help all lists the options)";
+}
+
+std::string todays_name(std::string const& name) {
+  constexpr std::pair<std::string_view, std::string_view> names[] = {
+      {"leaf", "leaf-size"}, {"log-det", "log-determinant-from"}};
+  std::string const dashes = name.starts_with("--") ? "--" : "";
+  for (auto const& [before, now] : names)
+    if (name == dashes + std::string(before)) return dashes + std::string(now);
+  return name;
+}
+
+std::vector<std::string> in_todays_names(std::vector<std::string> words) {
+  for (auto& word : words) {
+    if (!word.starts_with("--")) continue;
+    auto const end = std::min(word.find('='), word.size());
+    std::string const before = word.substr(0, end), now = todays_name(before);
+    if (now == before) continue;
+    std::cerr << "strata: " << before << " is now called " << now
+              << "; the old name works until 0.4\n";
+    word = now + word.substr(end);
+  }
+  return words;
 }
 
 std::string no_command(CLI::App const& program, std::string const& word) {

@@ -16,13 +16,13 @@ namespace {
 // What only one of the two solvers has.
 constexpr std::string_view of_dense[] = {
     "--locations", "--covariance", "--cond",        "--scaling",         "--layers",
-    "--leaf",      "--refine",     "--nrhs",        "--log-determinant", "--compare",
+    "--leaf-size", "--refine",     "--nrhs",        "--log-determinant", "--compare",
     "--repeat",    "--trace",      "--out-of-core", "--jitter"};
 constexpr std::string_view of_tiles[] = {"--precisions",    "--epsilon",    "--devices",
                                          "--device-memory", "--tile",       "--grid",
                                          "--transport",     "--checkpoint", "--scratch"};
-constexpr std::string_view of_core[] = {"--leaf",    "--cond",   "--scaling",
-                                        "--compare", "--repeat", "--jitter"};
+constexpr std::string_view of_core[] = {"--leaf-size", "--cond",   "--scaling",
+                                        "--compare",   "--repeat", "--jitter"};
 constexpr std::string_view of_sparse[] = {"--solver",
                                           "--preconditioner",
                                           "--precision",

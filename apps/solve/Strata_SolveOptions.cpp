@@ -92,7 +92,8 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
   group.parsed("--layers", options.layers, "LIST|auto", parse_layers,
                "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32, in "
                "short fp16x2,fp32 [auto]");
-  group.count("--leaf", options.leaf, "N", "order of the diagonal leaves [the library's choice]");
+  group.count("--leaf-size", options.leaf, "N",
+              "order of the diagonal leaves [the library's choice]");
   group.parsed("--jitter", options.jitter, "auto", parse_jitter,
                "where A is not positive definite, solve with the least power of ten of its mean "
                "diagonal added to its diagonal [not at all]");

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/document/Strata_Document.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
-#include <sparse/coarsening/Strata_NearNullSpace.hpp>
+#include <apps/solve/Strata_SparseDocument.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,145 +19,88 @@ namespace strata::apps {
 
 namespace {
 
-using Value = Report::Value;
-
-void add_problem(Report& report, SparseOutcome const& outcome) {
+void show_problem(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
-  // Numbers of rows count from 1; 0: there is none.
-  auto const number = [](std::int64_t row) { return row > 0 ? Value(row) : Value(nullptr); };
   report.section("Problem");
-  report.only_json("schema", "strata.solve_sparse/1");
-  report.only_json("status", status_name(outcome.exit()));
-  report.only_json("ended", name_of(found.status));
-  report.add("problem/source", "matrix", outcome.problem.source);
-  report.add("problem/format", "format", outcome.problem.format);
-  report.tell("n", "order, entries", outcome.problem.n,
-              words(outcome.problem.n, ", ", outcome.entries));
-  report.only_json("entries", outcome.entries);
-  report.add("symmetric", "symmetric", found.symmetric);
-  report.add("problem/rhs", "right-hand side", outcome.problem.rhs);
-  report.add("ranks", "ranks", outcome.ranks);
-  report.tell("bytes/needed", "memory needed", outcome.problem.bytes_needed,
-              "about " + in_bytes(static_cast<double>(outcome.problem.bytes_needed)) +
-                  " at most, of all ranks");
-  report.only_json("rows/empty", found.rows.empty);
-  report.only_json("rows/first_empty", number(found.rows.first_empty + 1));
-  report.only_json("rows/first_zero_diagonal", number(found.zero_diagonal_row));
-  report.only_json("rows/map_constants_to_zero", found.rows.maps_constants_to_zero);
-  report.only_json("rows/floating_parts", found.rows.floating_parts);
-  report.only_json("rows/floating", found.rows.floating_rows);
-  report.only_json("colours", outcome.colours);
+  report.show("matrix", outcome.problem.source);
+  report.show("format", outcome.problem.format);
+  report.only_screen("order, entries", words(outcome.problem.n, ", ", outcome.entries));
+  report.show("symmetric", found.symmetric);
+  report.show("right-hand side", outcome.problem.rhs);
+  report.show("ranks", outcome.ranks);
+  report.only_screen("memory needed",
+                     "about " + in_bytes(static_cast<double>(outcome.problem.bytes_needed)) +
+                         " at most, of all ranks");
 }
 
-void add_method(Report& report, SparseOutcome const& outcome) {
+void show_method(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
   auto const& asked = outcome.asked;
-  auto const add = [&](char const* key, char const* label, auto used, auto wanted) {
-    report.add(key, label, used, unit::plain, words("asked for: ", wanted));
-    report.only_json(words("asked/", key), wanted);
+  auto const show = [&](char const* label, auto used, auto wanted) {
+    report.show(label, used, unit::plain, words("asked for: ", wanted));
   };
   report.section("Method");
-  add("solver", "solver", name_of(found.solver), name_of(asked.solver));
-  add("preconditioner", "preconditioner", name_of(found.preconditioner),
-      name_of(asked.preconditioner));
-  add("precision", "its precision", traits(found.precision).name, traits(asked.precision).name);
-  report.only_json("asked/tolerance", asked.tolerance);
-  report.only_json("asked/restart", asked.restart);
-  report.only_json("asked/max_iterations", asked.max_iterations);
-  report.only_json("asked/block_size", asked.amg.block_size);
-  report.only_json("asked/near_null_space",
-                   asked.amg.near_null_space ? asked.amg.near_null_space->width : 0);
-  report.tell("block_size", "unknowns of a node", found.block_size,
-              found.block_size > 1 ? words(found.block_size) : "");
-  report.tell("modes", "modes of an aggregate", found.modes,
-              found.modes > 1 ? words(found.modes) : "");
-  report.add("bytes/preconditioner", "its memory on a rank", found.preconditioner_bytes,
-             unit::bytes);
+  show("solver", name_of(found.solver), name_of(asked.solver));
+  show("preconditioner", name_of(found.preconditioner), name_of(asked.preconditioner));
+  show("its precision", traits(found.precision).name, traits(asked.precision).name);
+  if (found.block_size > 1) report.show("unknowns of a node", found.block_size);
+  if (found.modes > 1) report.show("modes of an aggregate", found.modes);
+  report.show("its memory on a rank", found.preconditioner_bytes, unit::bytes);
   bool const has_levels = found.preconditioner == sparse::PreconditionerKind::Amg;
-  report.only_json("levels", Value::array());
   int number = 0;
   for (auto const& level : found.levels)
-    report.tell("levels/-", words("  level ", ++number),
-                {{"rows", level.rows}, {"entries", level.entries}},
-                has_levels ? words(level.rows, " rows, ", level.entries, " entries") : "");
-  report.tell("operator_complexity", "operator complexity", found.operator_complexity,
-              has_levels ? text("%.3f", found.operator_complexity) : "");
+    report.only_screen(words("  level ", ++number),
+                       has_levels ? words(level.rows, " rows, ", level.entries, " entries") : "");
+  report.only_screen("operator complexity",
+                     has_levels ? text("%.3f", found.operator_complexity) : "");
   bool const direct = found.direct_coarse_solve;
-  report.tell("coarse_solve", "coarsest level", direct ? "direct" : "sweep",
-              !has_levels ? ""
-              : direct    ? "solved directly"
-                          : "one sweep");
-}
-
-// Evenly thinned to about a thousand, with the last one.
-void add_history(Report& report, SparseOutcome const& outcome) {
-  constexpr std::size_t most = 1000;
-  auto const& history = outcome.history;
-  std::size_t const step = history.size() / most + 1;
-  Value iterations = Value::array(), residuals = Value::array();
-  for (std::size_t k = 0; k < history.size(); ++k) {
-    if (k % step != 0 && k + 1 != history.size()) continue;
-    iterations.push_back(history[k].first);
-    residuals.push_back(history[k].second);
-  }
-  report.only_json("history/iterations", iterations);
-  report.only_json("history/relative_residual", residuals);
+  report.only_screen("coarsest level", !has_levels ? "" : direct ? "solved directly" : "one sweep");
 }
 
 // A bound from below of the condition bounds the digits from above.
-void add_digits(Report& report, sparse::SparseReport const& found) {
+void show_digits(Report& report, sparse::SparseReport const& found) {
   int const digits = found.digits();
   bool const is_known = found.solved() && digits >= 0;
-  report.tell("condition_at_least", "condition", found.condition_at_least,
-              is_known ? text("%.1e at least, in the infinity norm, of A with scaled rows",
-                              found.condition_at_least)
-                       : "");
-  report.only_json("forward_error_estimate",
-                   is_known ? Value(found.forward_error) : Value(nullptr));
-  report.tell("digits", "digits to expect", is_known ? Value(digits) : Value(nullptr),
-              is_known ? words("at most ", digits,
-                               text(", by how far x moved last: %.1e", found.forward_error))
-                       : "");
+  report.only_screen("condition",
+                     is_known ? text("%.1e at least, in the infinity norm, of A with scaled rows",
+                                     found.condition_at_least)
+                              : "");
+  report.only_screen("digits to expect",
+                     is_known ? words("at most ", digits,
+                                      text(", by how far x moved last: %.1e", found.forward_error))
+                              : "");
 }
 
-void add_solution(Report& report, SparseOutcome const& outcome) {
+void show_solution(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
   report.section("Solution");
-  report.only_json("attempts", Value::array());
   int number = 0;
   for (auto const& attempt : found.attempts) {
     auto const& krylov = attempt.krylov;
     auto const precision = traits(attempt.precision).name;
-    report.tell(
-        "attempts/-", words("run ", ++number),
-        {{"solver", name_of(attempt.solver)},
-         {"precision", precision},
-         {"status", name_of(krylov.status)},
-         {"iterations", krylov.iterations},
-         {"relative_residual", krylov.relative_residual},
-         {"seconds", krylov.seconds}},
+    report.only_screen(
+        words("run ", ++number),
         words(name_of(attempt.solver), " with ", precision, ": ", name_of(krylov.status), ", ",
               counted(krylov.iterations, "iteration"),
               text(", relative residual %.2e, %.3g s", krylov.relative_residual, krylov.seconds)));
   }
-  add_history(report, outcome);
-  report.add("iterations", "iterations", found.iterations);
-  report.add("backward_error", "backward error", found.backward_error, unit::error, "normwise");
-  report.add("forward_error", "forward error", or_null(outcome.forward_error), unit::error,
-             "the solution is known");
+  report.show("iterations", found.iterations);
+  report.show("backward error", found.backward_error, unit::error, "normwise");
+  report.show("forward error", or_null(outcome.forward_error), unit::error,
+              "the solution is known");
   bool const at_limit = found.status == sparse::KrylovStatus::RoundingLimit;
   bool const is_projected = found.status == sparse::KrylovStatus::LeastSquares;
   bool const has_none = found.digits() == 0;
-  add_digits(report, found);
-  report.tell("incompatible", "left out of b", found.incompatible,
-              is_projected ? text("%.2e", found.incompatible) : "");
-  report.tell("relative_residual", "relative residual", found.relative_residual,
-              words(text("%.2e  (limit %.2e)  ", found.relative_residual, outcome.asked.tolerance),
-                    outcome.exit() != Exit::Solved ? "FAILED"
-                    : has_none                     ? "PASSED, but x may have no right digit"
-                    : is_projected                 ? "PASSED, by least squares"
-                    : at_limit                     ? "PASSED, at fp64's limit"
-                                                   : "PASSED"));
+  show_digits(report, found);
+  report.only_screen("left out of b", is_projected ? text("%.2e", found.incompatible) : "");
+  report.only_screen(
+      "relative residual",
+      words(text("%.2e  (limit %.2e)  ", found.relative_residual, outcome.asked.tolerance),
+            outcome.exit() != Exit::Solved ? "FAILED"
+            : has_none                     ? "PASSED, but x may have no right digit"
+            : is_projected                 ? "PASSED, by least squares"
+            : at_limit                     ? "PASSED, at fp64's limit"
+                                           : "PASSED"));
 }
 
 void explain_limit(std::ostream& out, SparseOutcome const& outcome) {
@@ -215,17 +159,31 @@ void suggest_modes(std::ostream& out, SparseOutcome& outcome) {
          "fewer iterations\n";
 }
 
+ResidualHistory history_of(SparseOutcome const& outcome) {
+  constexpr std::size_t most = 1000;
+  auto const& all = outcome.history;
+  std::size_t const step = all.size() / most + 1;
+  ResidualHistory history;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (k % step != 0 && k + 1 != all.size()) continue;
+    history.iterations.push_back(all[k].first);
+    history.relative_residual.push_back(all[k].second);
+  }
+  return history;
+}
+
 Report report(SparseOutcome const& outcome) {
   Report report;
-  add_problem(report, outcome);
-  add_method(report, outcome);
-  add_solution(report, outcome);
-  report.section("Seconds", "seconds/");
-  report.add("read", outcome.problem.read_or_generate(), outcome.read_seconds, unit::seconds);
-  report.add("assemble", "assemble, colour", outcome.assemble_seconds, unit::seconds);
-  report.add("setup", "set-up", outcome.report.set_up_seconds, unit::seconds);
-  report.add("solve", "solve", outcome.report.solve_seconds, unit::seconds);
-  report.add("total", "total", outcome.total_seconds, unit::seconds);
+  report.document("", json_of(outcome));
+  show_problem(report, outcome);
+  show_method(report, outcome);
+  show_solution(report, outcome);
+  report.section("Seconds");
+  report.show(outcome.problem.read_or_generate(), outcome.read_seconds, unit::seconds);
+  report.show("assemble, colour", outcome.assemble_seconds, unit::seconds);
+  report.show("set-up", outcome.report.set_up_seconds, unit::seconds);
+  report.show("solve", outcome.report.solve_seconds, unit::seconds);
+  report.show("total", outcome.total_seconds, unit::seconds);
   add_configuration(report);
   return report;
 }

@@ -188,7 +188,7 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   };
   sparse::SparseSolver<Exec> solver(exec, A, choices);
   progress.clear();
-  outcome.report = solver.set_up();
+  outcome.report = solver.set_up_report();
   if (reports) warn(std::cerr, outcome);
   progress.phase("solving");
   outcome.report = solver.solve(exec, b, solution);

@@ -6,12 +6,10 @@
 #include <core/io/Strata_ParseNumber.hpp>
 #include <core/io/detail/Strata_CsvStream.hpp>
 #include <core/io/detail/Strata_LineReader.hpp>
+#include <core/io/detail/Strata_TableColumns.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,53 +20,7 @@ namespace detail {
 
 namespace {
 
-struct Field {
-  std::string_view text;  // without its quotes
-  bool quoted;
-};
-
 constexpr double lon_min = -180, lon_max = 360, lat_max = 90;
-
-std::string_view trimmed(std::string_view text) {
-  auto const begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-// The end of the quoted text that begins at `begin`: the quote that is not one of a pair.
-std::size_t closing_quote(LineReader const& lines, std::string_view line, std::size_t begin) {
-  for (auto end = line.find('"', begin); end != std::string_view::npos;
-       end = line.find('"', end + 2))
-    if (end + 1 == line.size() || line[end + 1] != '"') return end;
-  lines.fail("a quote is not closed: ", excerpt(line.substr(begin - 1)));
-}
-
-void split(LineReader const& lines, std::string_view line, char delimiter,
-           std::vector<Field>& fields) {
-  fields.clear();
-  for (std::size_t begin = 0;; ++begin) {
-    auto const start = line.find_first_not_of(" \t", begin);
-    bool const quote = start != std::string_view::npos && line[start] == '"';
-    auto const close = quote ? closing_quote(lines, line, start + 1) : begin;
-    auto const comma = std::min(line.find(delimiter, close), line.size());
-    if (quote && !trimmed(line.substr(close + 1, comma - close - 1)).empty())
-      lines.fail("expected '", delimiter, "' after a quoted field, found ",
-                 excerpt(line.substr(close + 1)));
-    fields.push_back(quote ? Field{line.substr(start + 1, close - start - 1), true}
-                           : Field{trimmed(line.substr(begin, comma - begin)), false});
-    begin = comma;
-    if (begin == line.size()) return;
-  }
-}
-
-// The text that quotes hold: of two quotes inside one.
-std::string unquoted(Field const& field) {
-  std::string text(field.text);
-  if (field.quoted)
-    for (auto at = text.find('"'); at != std::string::npos; at = text.find('"', at + 1))
-      text.erase(at, 1);
-  return text;
-}
 
 // A field that reads back as this text.
 std::string quoted(std::string const& text) {
@@ -91,101 +43,51 @@ bool next_line(LineReader& lines, std::string_view& line) {
   return false;
 }
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return lower;
-}
-
-// The names that a column is known by; in files that have the first one the others are nothing special.
-using Names = std::initializer_list<std::string_view>;
-
-std::optional<std::size_t> find_column(LineReader const& lines, std::vector<Field> const& fields,
-                                       Names const& names) {
-  std::optional<std::size_t> found;
-  auto const look = [&](auto const& matches) {
-    for (std::size_t k = 0; k < fields.size(); ++k) {
-      if (!matches(fields[k].text)) continue;
-      if (found) lines.fail("column '", *names.begin(), "' twice, as ", *found + 1, " and ", k + 1);
-      found = k;
-    }
-  };
-  look([&](std::string_view text) { return text == *names.begin(); });
-  if (!found)
-    look([&](std::string_view text) {
-      return std::find(names.begin(), names.end(), in_lower_case(text)) != names.end();
-    });
-  return found;
-}
-
-struct Columns {
-  bool geographic;
-  std::vector<std::pair<char const*, std::size_t>>
-      used;  // name and column: coordinates, then the value
-  std::size_t count;
-  char delimiter;
-  std::vector<std::string> names;
-};
-
 enum class Wanted { Stations, Locations };
 
-// The one column beside the coordinates, whatever its name.
-std::optional<std::size_t> only_other(std::size_t count, std::size_t first, std::size_t second) {
-  for (std::size_t k = 0; k < 3; ++k)
-    if (count == 3 && k != first && k != second) return k;
-  return {};
-}
+// The numbers of a table, in which either commas or points are decimal marks.
+class Numbers {
+ public:
+  Numbers(LineReader const& lines, char delimiter) : lines_(lines), delimiter_(delimiter) {}
 
-Columns read_columns(LineReader& lines, std::vector<Field>& fields, Wanted wanted) {
-  std::string_view line;
-  if (!next_line(lines, line)) lines.fail_at_end("expected a line of column names");
-  bool const by_commas =
-      line.find(';') == std::string_view::npos || line.find(',') != std::string_view::npos;
-  char const delimiter = by_commas ? ',' : ';';
-  split(lines, line, delimiter, fields);
-  bool const values = wanted == Wanted::Stations;
-  auto const find = [&](Names const& names) { return find_column(lines, fields, names); };
-  auto x = find({"x"}), y = find({"y"}), lon = find({"lon"}), lat = find({"lat"});
-  if (!(x && y) && !(lon && lat)) {
-    x = find({"x", "easting"}), y = find({"y", "northing"});
-    lon = find({"lon", "longitude"}), lat = find({"lat", "latitude"});
+  double operator()(Field const& field, std::string const& name) {
+    if (field.text.empty()) lines_.fail("column '", name, "' is empty, expected a number");
+    auto const comma = field.text.find(',');
+    bool const has_point = field.text.find('.') != std::string_view::npos;
+    if (comma == std::string_view::npos || delimiter_ == ',') {
+      if (has_point) see('.', field, name);
+      return parsed(field.text, field, name);
+    }
+    see(',', field, name);
+    std::string text(field.text);
+    text[comma] = has_point ? ',' : '.';
+    return parsed(text, field, name);
   }
-  bool const planar = x && y, geographic = lon && lat;
-  if (planar && geographic) lines.fail("both x,y and lon,lat: which are the coordinates?");
-  auto const first = geographic ? lon : x, second = geographic ? lat : y;
-  auto value = values ? find({"value"}) : std::nullopt;
-  if (values && !value && (planar || geographic))
-    value = only_other(fields.size(), *first, *second);
-  if ((values && !value) || (!planar && !geographic))
-    lines.fail("expected the columns ", values ? "x,y,value or lon,lat,value" : "x,y or lon,lat",
-               ", found ", excerpt(line));
-  Columns columns{geographic,
-                  {{geographic ? "lon" : "x", *first}, {geographic ? "lat" : "y", *second}},
-                  fields.size(),
-                  delimiter,
-                  {}};
-  for (auto const& field : fields) columns.names.emplace_back(unquoted(field));
-  if (values) columns.used.emplace_back("value", *value);
-  return columns;
-}
 
-double number(LineReader const& lines, Field const& field, char const* name) {
-  double value = 0;
-  if (field.quoted)
-    lines.fail("column '", name, "': ", excerpt(field.text), " is in quotes, expected a number");
-  if (field.text.empty()) lines.fail("column '", name, "' is empty, expected a number");
-  if (char const* reason = parse_number(field.text, value))
-    lines.fail("column '", name, "': ", excerpt(field.text), ' ', reason);
-  return value;
-}
+ private:
+  void see(char mark, Field const& field, std::string const& name) {
+    if (mark_ == 0) mark_ = mark;
+    if (mark_ != mark)
+      lines_.fail("column '", name, "': ", excerpt(field.text), " has a decimal '", mark,
+                  "', numbers before it have '", mark_, "'");
+  }
+  double parsed(std::string_view text, Field const& field, std::string const& name) const {
+    double value = 0;
+    if (char const* reason = parse_number(trimmed(text), value))
+      lines_.fail("column '", name, "': ", excerpt(field.text), ' ', reason);
+    return value;
+  }
+
+  LineReader const& lines_;
+  char delimiter_, mark_ = 0;
+};
 
 bool is_missing(Field const& field) {
   auto const text = in_lower_case(field.text);
   return text.empty() || text == "na" || text == "n/a" || text == "nan" || text == "null";
 }
 
-bool lacks_a_number(Columns const& columns, std::vector<Field> const& fields) {
+bool lacks_a_number(TableColumns const& columns, std::vector<Field> const& fields) {
   return std::ranges::any_of(columns.used,
                              [&](auto const& used) { return is_missing(fields[used.second]); });
 }
@@ -193,12 +95,9 @@ bool lacks_a_number(Columns const& columns, std::vector<Field> const& fields) {
 // The columns that are passed on as text.
 class Others {
  public:
-  Others(Columns const& columns, Wanted wanted) {
-    auto const is_used = [&](std::size_t k) {
-      return std::ranges::any_of(columns.used, [&](auto const& used) { return used.second == k; });
-    };
+  Others(TableColumns const& columns, Wanted wanted) {
     for (std::size_t k = 0; k < columns.count && wanted == Wanted::Locations; ++k) {
-      if (is_used(k)) continue;
+      if (k == columns.used[0].second || k == columns.used[1].second) continue;
       columns_.push_back(k);
       texts_.push_back({columns.names[k], {}});
     }
@@ -218,15 +117,35 @@ class Others {
   std::size_t bytes_ = 0;
 };
 
-Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted,
-              MissingNumbers missing) {
-  LineReader lines(source);
-  std::vector<Field> fields;
-  auto const columns = read_columns(lines, fields, wanted);
+void require_on_globe(LineReader const& lines, double lon, double lat) {
+  if (!(lon >= lon_min && lon <= lon_max)) lines.fail("lon ", lon, " is outside -180 to 360");
+  if (!(std::abs(lat) <= lat_max)) lines.fail("lat ", lat, " is outside -90 to 90");
+}
+
+// Room for the columns of numbers that are read beside x, y and value.
+Stations begun(TableColumns const& columns, Wanted wanted) {
   Stations stations;
   stations.geographic = columns.geographic;
-  Others others(columns, wanted);
+  std::size_t const own = wanted == Wanted::Stations ? 3 : 2;
+  for (std::size_t k = own; k < columns.used.size(); ++k)
+    stations.also.push_back({columns.used[k].first, {}});
+  for (std::size_t k = 0; k < columns.count && wanted == Wanted::Stations; ++k)
+    if (!columns.is_used(k)) stations.ignored.push_back(columns.names[k]);
+  return stations;
+}
+
+Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted, MissingNumbers missing,
+              StationColumns const& asked) {
+  LineReader lines(source);
   std::string_view line;
+  if (!next_line(lines, line)) lines.fail_at_end("expected a line of column names");
+  auto const columns =
+      find_columns(lines, line, asked.names, asked.also, wanted == Wanted::Stations);
+  Stations stations = begun(columns, wanted);
+  Others others(columns, wanted);
+  Numbers number(lines, columns.delimiter);
+  std::vector<Field> fields;
+  std::vector<double> v(columns.used.size());
   while (next_line(lines, line)) {
     split(lines, line, columns.delimiter, fields);
     if (fields.size() != columns.count)
@@ -236,13 +155,9 @@ Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted,
       continue;
     }
     others.add(fields);
-    std::array<double, 3> v{};
     for (std::size_t k = 0; k < columns.used.size(); ++k)
-      v[k] = number(lines, fields[columns.used[k].second], columns.used[k].first);
-    if (stations.geographic && !(v[0] >= lon_min && v[0] <= lon_max))
-      lines.fail("lon ", v[0], " is outside -180 to 360");
-    if (stations.geographic && !(std::abs(v[1]) <= lat_max))
-      lines.fail("lat ", v[1], " is outside -90 to 90");
+      v[k] = number(fields[columns.used[k].second], columns.used[k].first);
+    if (stations.geographic) require_on_globe(lines, v[0], v[1]);
     auto const count = stations.x.size() + 1;
     auto const needed = count * columns.used.size() * sizeof(double) + others.bytes();
     STRATA_REQUIRE(MemoryError, needed <= options.max_bytes, source.name(), ": the first ", count,
@@ -250,6 +165,8 @@ Stations read(ByteSource& source, ReadOptions const& options, Wanted wanted,
     stations.x.push_back(v[0]);
     stations.y.push_back(v[1]);
     if (wanted == Wanted::Stations) stations.value.push_back(v[2]);
+    std::size_t const own = wanted == Wanted::Stations ? 3 : 2;
+    for (std::size_t k = own; k < v.size(); ++k) stations.also[k - own].values.push_back(v[k]);
   }
   if (stations.x.empty()) lines.fail_at_end("expected at least one station");
   stations.others = others.take();
@@ -281,12 +198,14 @@ void write_lines(ByteSink& sink, Stations const& stations) {
 
 }  // namespace
 
-Stations read_stations(ByteSource& source, ReadOptions const& options, MissingNumbers missing) {
-  return read(source, options, Wanted::Stations, missing);
+Stations read_stations(ByteSource& source, ReadOptions const& options, MissingNumbers missing,
+                       StationColumns const& columns) {
+  return read(source, options, Wanted::Stations, missing, columns);
 }
 
-Stations read_locations(ByteSource& source, ReadOptions const& options) {
-  return read(source, options, Wanted::Locations, MissingNumbers::Refused);
+Stations read_locations(ByteSource& source, ReadOptions const& options,
+                        StationColumns const& columns) {
+  return read(source, options, Wanted::Locations, MissingNumbers::Refused, columns);
 }
 
 void write_stations(ByteSink& sink, Stations const& stations) {
@@ -296,15 +215,16 @@ void write_stations(ByteSink& sink, Stations const& stations) {
 
 }  // namespace detail
 
-Stations read_stations(std::string const& path, ReadOptions const& options,
-                       MissingNumbers missing) {
+Stations read_stations(std::string const& path, ReadOptions const& options, MissingNumbers missing,
+                       StationColumns const& columns) {
   auto const source = open_source(path, options);
-  return detail::read_stations(*source, options, missing);
+  return detail::read_stations(*source, options, missing, columns);
 }
 
-Stations read_locations(std::string const& path, ReadOptions const& options) {
+Stations read_locations(std::string const& path, ReadOptions const& options,
+                        StationColumns const& columns) {
   auto const source = open_source(path, options);
-  return detail::read_locations(*source, options);
+  return detail::read_locations(*source, options, columns);
 }
 
 void write_columns(std::string const& path, std::vector<Column> const& columns,

@@ -85,7 +85,7 @@ def lay_out_commands(program, source):
     """A page for the program and for each command that it names: its help, as it is. Returns what each is."""
 
     def help_of(*command):
-        return subprocess.run([program, *command, "--help"], check=True, capture_output=True, text=True).stdout.rstrip()
+        return subprocess.run([program, *command, "--help", "all"], check=True, capture_output=True, text=True).stdout.rstrip()
 
     listed = re.search(r"^Commands:\n((?:  .*\n)+)", help_of(), re.MULTILINE)
     require(listed, f"{program} --help lists no commands")

@@ -13,7 +13,7 @@ import sys
 
 # The unit that a key's name, or that of an object around it, says.
 UNITS = ((r"(^|_)ms(_|$)", "ms"), (r"gb_per_s", "GB/s"), (r"gflops", "GFLOP/s"), (r"tflops", "TFLOP/s"), (r"seconds", "s"), (r"bytes|^memory$", "byte"))
-MEANS_ONE = re.compile(r"^(time|rate|bytes|memory)\b|\b(seconds|FLOP/s)\b")
+MEANS_ONE = re.compile(r"^(time|rate|bytes|memory)\b|\b(seconds|FLOP/s)\b", re.IGNORECASE)
 
 
 def unit_of(names):
@@ -68,17 +68,20 @@ def type_of(node):
     return " or ".join([*([types] if isinstance(types, str) else types), *(["null"] if node.get("or_null") else [])])
 
 
+def page_of(schema):
+    """The section of a schema on the page: a row for each key."""
+    rows = ["| key | type | unit | meaning |", "|---|---|---|---|"]
+    for names, node in keys(schema):
+        meaning = re.sub(r"[\\*_<>$|\[\]]", r"\\\g<0>", node["description"])
+        unit = node.get("unit") or (unit_of(names) if is_number(node) else "")
+        rows.append(f"| `{'/'.join(names).replace('/[]', '[]')}` | {type_of(node)} | {unit} | {meaning} |")
+    return "\n\n".join([f"## {schema['title']}", schema["description"], "\n".join(["```{table}", ":class: keys", "", *rows, "```"])])
+
+
 def lay_out_schemas(top, source):
     text = ["# JSON", "What the commands write for `--json`, by apps/schema. A key stands behind the keys of the objects around it; `[]` are the items of an array.",
             "Numbers without a unit are counts, ratios, or in the unit that the meaning says."]
-    for file in sorted((top / "apps/schema").glob("*.schema.json")):
-        schema = json.loads(file.read_text())
-        rows = ["| key | type | unit | meaning |", "|---|---|---|---|"]
-        for names, node in keys(schema):
-            meaning = re.sub(r"[\\*_<>$|\[\]]", r"\\\g<0>", node["description"])
-            unit = unit_of(names) if is_number(node) else ""
-            rows.append(f"| `{'/'.join(names).replace('/[]', '[]')}` | {type_of(node)} | {unit} | {meaning} |")
-        text += [f"## {schema['title']}", schema["description"], "\n".join(["```{table}", ":class: keys", "", *rows, "```"])]
+    text += [page_of(json.loads(file.read_text())) for file in sorted((top / "apps/schema").glob("*.schema.json"))]
     (source / "json.md").write_text("\n\n".join(text) + "\n")
 
 

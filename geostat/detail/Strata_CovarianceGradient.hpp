@@ -6,7 +6,7 @@
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
-#include <geostat/detail/Strata_MaternTable.hpp>
+#include <geostat/model/detail/Strata_MaternTable.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
-#include <numbers>
 #include <optional>
 #include <span>
 #include <vector>
@@ -113,9 +112,10 @@ class FitObjective {
     result_.likelihood = now_;
     best_ = x_;
     best_is_held_ = variables_.sill_is_held(shape_, sill_);
-    auto const derived = derivatives(exec_, *factor_, weights_, sill_, variables_.wanted(), true);
+    auto const derived = derivatives(exec_, *factor_, weights_, options_.trend.criterion(), sill_,
+                                     variables_.wanted(), true);
     seconds_.back() += watch.seconds();
-    return variables_.model(shape_, sill_, weights_.quadratic_form, locations_.size(), derived);
+    return variables_.model(shape_, sill_, weights_.quadratic_form, degrees(), derived);
   }
 
   /// The factor at the best, and the likelihood there with refined solves and probes that the
@@ -125,7 +125,7 @@ class FitObjective {
     factor_options_.keep_matrix = true;
     if (factor_) factor_->keep_matrix(true);
     factor(result_.theta);
-    result_.likelihood = log_likelihood(exec_, *factor_, values_, options_.mean);
+    result_.likelihood = log_likelihood(exec_, *factor_, values_, options_.trend);
     factor_options_.keep_matrix = false;
     factor_->keep_matrix(false);
   }
@@ -149,6 +149,9 @@ class FitObjective {
     return now.info == 0 && std::isfinite(now.log_likelihood) && !std::isinf(now.error());
   }
 
+  // What the best sill divides the quadratic form by.
+  std::int64_t degrees() const { return options_.trend.degrees(locations_.size()); }
+
   Communicator const* comm() const { return factor_options_.comm.get(); }
 
   void factor(MaternCovariance const& covariance) {
@@ -158,27 +161,28 @@ class FitObjective {
       factor_.emplace(exec_, team_, covariance, locations_, factor_options_);
   }
 
-  // Of S = s C by the factor of C: log det S = log det C + n log s, and the form is that of C divided by s.
+  // Of S = s C by the factor of C: log det S = log det C + n log s, log det F' S^-1 F is less by k log s, and the form is that
+  // of C divided by s.
   Likelihood evaluate(std::span<double const> x) {
     shape_ = variables_.shape(x);
     sill_ = 1;
     factor(shape_);
     weights_ = {};
     if (factor_->info().ok())
-      weights_ = weights(exec_, *factor_, values_, options_.mean, Solves::Direct);
-    Likelihood result = log_likelihood(exec_, *factor_, weights_, probes_of_the_search);
+      weights_ = weights(exec_, *factor_, values_, options_.trend, Solves::Direct);
+    Likelihood result =
+        log_likelihood(exec_, *factor_, weights_, options_.trend, probes_of_the_search);
     if (result.info == 0 && variables_.has_sill()) {
-      sill_ = variables_.sill(shape_, weights_.quadratic_form, locations_.size());
+      sill_ = variables_.sill(shape_, weights_.quadratic_form, degrees());
       double const scaled = static_cast<double>(locations_.size()) * std::log(sill_);
       result.log_det += scaled;
       result.log_det_error += 0x1p-52 * std::abs(scaled);
-      double const form = result.quadratic_form / sill_;
-      result.quadratic_form = form;
+      result.quadratic_form /= sill_;
       result.quadratic_form_error /= sill_;
-      // Anew: that of C may be larger by far.
-      result.log_likelihood =
-          -0.5 * (static_cast<double>(locations_.size()) * std::log(2 * std::numbers::pi) +
-                  result.log_det + form);
+      if (options_.trend.criterion() == Criterion::REML)
+        result.log_det_trend -= static_cast<double>(options_.trend.columns()) * std::log(sill_);
+      for (double& c : result.coefficient_covariance) c *= sill_;
+      result.log_likelihood = log_likelihood_of(result, options_.trend);
     }
     theta_ = variables_.theta(shape_, sill_);
     return result;

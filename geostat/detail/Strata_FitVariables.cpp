@@ -137,10 +137,10 @@ FitVariables::Sills FitVariables::sills(MaternCovariance const& shape) const {
   return result;
 }
 
-double FitVariables::sill(MaternCovariance const& shape, double rss, std::int64_t n) const {
+double FitVariables::sill(MaternCovariance const& shape, double rss, std::int64_t degrees) const {
   if (!has_sill_) return 1;
   auto const limits = sills(shape);
-  return std::min(std::max(rss / static_cast<double>(n), limits.least), limits.largest);
+  return std::min(std::max(rss / static_cast<double>(degrees), limits.least), limits.largest);
 }
 
 bool FitVariables::sill_is_held(MaternCovariance const& shape, double sill) const {
@@ -178,11 +178,12 @@ std::vector<Parameters> FitVariables::jacobian(MaternCovariance const& shape) co
 // With log s for one more variable, whose row of the information is h and h_s, and whose derivative is g_s: where s is
 // free it is eliminated, where a bound holds it follows the share.
 Quadratic FitVariables::model(MaternCovariance const& shape, double sill, double rss,
-                              std::int64_t n, LikelihoodDerivatives const& derivatives) const {
+                              std::int64_t degrees,
+                              LikelihoodDerivatives const& derivatives) const {
   auto const J = jacobian(shape);
   auto const& information = derivatives.information;
   Parameters const of_sill = {shape.sigma2, 0, 0, shape.nugget};
-  double const h_s = rss / (2 * sill), g_s = h_s - static_cast<double>(n) / 2;
+  double const h_s = rss / (2 * sill), g_s = h_s - static_cast<double>(degrees) / 2;
   double by_share = 0;
   bool is_free = has_sill_;
   if (has_sill_) {

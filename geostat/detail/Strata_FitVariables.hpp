@@ -19,12 +19,10 @@ namespace strata::geostat::detail {
 
 /// What a search varies: the nugget's share of the sill, and the logarithms of range and nu.
 ///
-/// Where sigma2 is free, and the nugget is free or 0, S = s C with the sill s = sigma2 + nugget.
-/// The s of the largest likelihood is rss / n, rss = r' C^-1 r, so that C alone is searched. The
-/// share is 0 at a nugget of 0 and the likelihood has a finite slope there; the logarithm of a
-/// nugget would go on for ever. For other variances v the variable is v / (v + v0), with the sill
-/// v0 of the start. This holds where one variance is fixed, or bounds of sigma2 and nugget matter,
-/// which are no box then.
+/// Where sigma2 is free, and the nugget is free or 0, S = s C with the sill s = sigma2 + nugget. The s of the largest
+/// likelihood is rss / n, by REML rss / (n - k), rss = r' C^-1 r, so that C alone is searched. The share is 0 at a nugget of 0 and the likelihood has
+/// a finite slope there; the logarithm of a nugget would go on for ever. Of other variances v the variable is v / (v + v0)
+/// for the sill v0 of the start: where one is fixed, or bounds of sigma2 and nugget matter, which are no box then.
 class FitVariables {
  public:
   /// Throws   ValueError as `fit` does.
@@ -53,7 +51,7 @@ class FitVariables {
   /// The covariance that is factored; with a sill that follows that of 1.
   MaternCovariance shape(std::span<double const> x) const;
   /// The best sill within the bounds of sigma2 and nugget; 1 if it does not follow.
-  double sill(MaternCovariance const& shape, double rss, std::int64_t n) const;
+  double sill(MaternCovariance const& shape, double rss, std::int64_t degrees) const;
   /// Whether that is one of its bounds.
   bool sill_is_held(MaternCovariance const& shape, double sill) const;
   /// sill C.
@@ -62,7 +60,7 @@ class FitVariables {
   /// Derivatives that `model` needs.
   std::array<bool, 4> wanted() const;
   /// The log-likelihood about x by derivatives by the shape's parameters at this sill.
-  Quadratic model(MaternCovariance const& shape, double sill, double rss, std::int64_t n,
+  Quadratic model(MaternCovariance const& shape, double sill, double rss, std::int64_t degrees,
                   LikelihoodDerivatives const& derivatives) const;
 
   /// Marks parameters that are on their bounds, or no further from them than `slack`.

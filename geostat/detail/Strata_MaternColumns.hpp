@@ -5,7 +5,7 @@
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <geostat/Strata_Locations.hpp>
-#include <geostat/detail/Strata_MaternTable.hpp>
+#include <geostat/model/detail/Strata_MaternTable.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -50,7 +50,7 @@ def cases(n):
     yield "preconditioner.apply(b)", lambda: preconditioner.apply(b), True
     places, theta = np.random.default_rng(1).random((n, 2)), strata.geostat.Matern(1.0, 0.1, nugget=0.1)
     covariances = strata.geostat.Factor(places, theta)
-    yield "covariances.update(theta)", lambda: covariances.update(theta), True
+    yield "covariances.refactor(theta)", lambda: covariances.refactor(theta), True
     yield "covariances.loglikelihood", lambda: covariances.loglikelihood(b, "none"), True
     yield "covariances.gradient", lambda: covariances.gradient(b, "none", wanted=["sigma2", "range"]), True
     theirs = scipy.linalg.cho_factor(a)

@@ -63,7 +63,7 @@ class Problem:
 def factored(problem, make, given):
     """A new factor, or the one of the run before, updated."""
     if problem.keeps and problem.factor is not None:
-        problem.factor.update(given)
+        problem.factor.refactor(given)
     else:
         problem.factor = None  # before there is another
         problem.factor = make()

@@ -27,7 +27,16 @@ struct NotPositiveDefinite : Error {
 namespace detail {
 
 /// The read-only members of a report, in the order in which they were defined: {"n": 10, ...}.
-nb::dict members_of(nb::handle report);
+inline nb::dict members_of(nb::handle report) {
+  nb::dict members;
+  nb::dict const defined = nb::borrow<nb::dict>(report.type().attr("__dict__").attr("copy")());
+  for (auto const [key, value] : defined) {
+    auto const name = nb::cast<std::string>(key);
+    if (name.starts_with('_') || nb::hasattr(value, "__call__")) continue;
+    members[key] = report.attr(key);
+  }
+  return members;
+}
 
 /// A struct of results as a class in Python: members, repr and asdict().
 template <class Report>

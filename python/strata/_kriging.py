@@ -134,7 +134,7 @@ class Factor:
     def __repr__(self) -> str:
         return f"<strata.geostat.Factor of order {self._core.order}: {self.covariance!r}>"
 
-    def update(self, covariance: Matern) -> None:
+    def refactor(self, covariance: Matern) -> None:
         """Factor another covariance of the same places, in the memory that there is.
 
         Parameters
@@ -146,10 +146,15 @@ class Factor:
         ValueError
             As `Factor`; the factor is as it was.
         NotPositiveDefinite, MemoryError
-            As `Factor`. There is no factor then, until it is updated again.
+            As `Factor`. There is no factor then, until it is refactored.
         """
         require_matern("covariance", covariance)
         self._core.update(covariance)
+
+    def update(self, covariance: Matern) -> None:
+        """The old name of `refactor`, which works until 0.4."""
+        warnings.warn("update is now called refactor; the old name works until 0.4", DeprecationWarning, stacklevel=2)
+        self.refactor(covariance)
 
     def logdet(self) -> _core.LogDeterminant:
         """Log-determinant of the covariance matrix, and how far off it may be.

@@ -24,7 +24,7 @@ def script(shell):
 
 @functools.cache
 def options_of(command):
-    listed = re.findall(r"(?m)^  (?:-h,)?(--[\w,-]+)", strata(command, "--help").out)
+    listed = re.findall(r"(?m)^  (?:-h,)?(--[\w,-]+)", strata(command, "--help", "all").out)
     return {name for names in listed for name in names.split(",")}
 
 

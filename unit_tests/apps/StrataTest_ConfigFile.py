@@ -148,7 +148,7 @@ class ConfigFile(ProgramTest):
 
     def test_is_there_for_each_command(self):
         for command in COMMANDS:
-            text = strata(command, "--help").out
+            text = strata(command, "--help", "all").out
             self.assertRegex(text, r"(?m)^  --config FILE +options from this file")
             self.assertRegex(text, r"(?m)^  --save-config FILE +write the options")
         self.assertEqual(strata("info", "--json", "--save-config", self.path("i")).code, 0)

@@ -153,12 +153,12 @@ class HostileInput(ProgramTest):
             (("sparse", "--help"), "there is no command sparse (strata --help"),
             (("help", "sovle"), "there is no command sovle; did you mean solve?"),
             (("--matrix", matrix), "--matrix comes before a command; give the command first, as strata solve --matrix"),
-            (("solve", "--matix", matrix), "strata solve has no option --matix; did you mean --matrix? (strata solve --help lists the options)"),
+            (("solve", "--matix", matrix), "strata solve has no option --matix; did you mean --matrix? (strata solve --help all lists the options)"),
             (("solve", "--layer=fp32"), "strata solve has no option --layer; did you mean --layers?"),
             (("solve", "--quiet"), "strata solve has no option --quiet (strata solve --help"),
             (("solve", matrix), f"{matrix} is no option of strata solve; did you mean --matrix {matrix}?"),
             (("mle", matrix), f"did you mean --locations {matrix}?"),
-            (("solve", "--n", "many"), "(strata solve --help lists the options)"),
+            (("solve", "--n", "many"), "(strata solve --help all lists the options)"),
         ):
             with self.subTest(words=words):
                 self.assert_refused(strata(*words), text)

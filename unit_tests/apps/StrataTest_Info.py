@@ -4,9 +4,10 @@
 """`strata info`: the table, and JSON that fits its schema and the machine."""
 import json
 import os
+import re
 import unittest
 
-from strata_program import ProgramTest, load_valid, strata
+from strata_program import APPS, ProgramTest, load_valid, strata
 
 
 class Info(ProgramTest):
@@ -68,6 +69,14 @@ class Info(ProgramTest):
         configuration = self.solve("--generate", "minij", "--n", 5)["configuration"]
         for key in ("strata", "commit", "compiler", "kokkos", "libraries", "blas_threads", "backends", "accelerators"):
             self.assertEqual(configuration[key], info[key])
+
+    def test_prints_the_schemas_that_the_files_hold(self):
+        names = re.search(r"--schema ([\w|]+)", strata("info", "--help").out)[1].split("|")
+        self.assertGreaterEqual(set(names), {"info", "solve", "solve_out_of_core", "hpgmxp"})
+        for name in names:
+            with self.subTest(name=name):  # mend: strata info --schema NAME > apps/schema/NAME.schema.json
+                self.assertEqual(strata("info", "--schema", name).out, (APPS / "schema" / f"{name}.schema.json").read_text())
+        self.assert_refused(strata("info", "--schema", "sovle"), "sovle")
 
     def test_refuses_what_it_does_not_know(self):
         self.assert_refused(strata("info", "--xml"), "--xml")

@@ -532,7 +532,7 @@ class LowPrecision(MleTest):
         self.assertLess(abs(report["quadratic_form"] - dense.quadratic_form()), 1e-10 * dense.quadratic_form())
         self.assertLess(abs(report["log_det"] - dense.log_det), report["log_det_error"] + 1e-8)
         plain = self.mle("--locations", path, "--evaluate", "--theta", "weak", "--epsilon", "1e-5", "--tile", 50,
-                         "--log-det", "factor")
+                         "--log-determinant-from", "factor")
         self.assertIsNone(plain["log_det_error"])
         self.assertAlmostEqual(plain["log_det"], kl["log_det_factor"], delta=1e-9)
 
@@ -559,7 +559,7 @@ class LowPrecision(MleTest):
         on_a_line = (4, 5, 23, 24, 87, 88, 174, 175, 193, 194, 204, 205, 208, 312, 313, 354, 355, 356, 382, 383, 407, 408, 453,
                      454, 540, 541, 624, 625, 637, 638, 709, 710, 822, 823, 836, 837, 928, 929, 934, 935, 969, 970, 988, 989)
         self.path("pairs.csv").write_text("x,y,value\n" + "".join(f"{k / 1000},0,{(-1) ** k}\n" for k in on_a_line))
-        common = ["--locations", self.path("pairs.csv"), "--mean", "none", "--tile", 16]
+        common = ["--locations", self.path("pairs.csv"), "--trend", "0", "--tile", 16]
         at = ["--evaluate", "--theta", "1,0.0174,2.5"]
         sentence = "nothing can be said of the log-determinant, since the tiles' rounding is not small beside the covariance matrix"
         report = self.mle(*common, *at, "--epsilon", "0.087", code=4)

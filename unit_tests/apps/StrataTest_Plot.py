@@ -49,7 +49,7 @@ class PlotTest(ProgramTest):
 
 class Kinds(PlotTest):
     def test_convergence_and_layers_of_a_dense_solve(self):
-        path = self.made("solve", "--generate", "geometric", "--n", 300, "--layers", "fp16,fp32", "--leaf", 50, "--refine", "classical")
+        path = self.made("solve", "--generate", "geometric", "--n", 300, "--layers", "fp16,fp32", "--leaf-size", 50, "--refine", "classical")
         self.assertEqual(self.kinds(path), ["convergence", "layers"])
         report = json.loads(path.read_text())
         self.assertLessEqual(report["refine"]["history"][-1], report["refine"]["tolerance"])

@@ -101,7 +101,7 @@ class OneReport(ProgramTest):
         field = ("--theta", "medium", "--output", self.path("field.csv"))
         for arguments, keys in (
             (("solve", "--generate", "geometric", "--n", 100, "--layers", "fp32"),
-             {**errors, "order": "n", "leaf size": "leaf", "SLATE error": "slate_error", "condition number": "problem/condition",
+             {**errors, "order": "n", "leaf size": "leaf_size", "SLATE error": "slate_error", "condition number": "problem/condition",
               "layered Cholesky": "seconds/factor_parts/cholesky"}),
             (("solve", "--out-of-core", "--generate", "dominant", "--n", 100), {**errors, "order": "n", "fill tiles": "seconds/fill"}),
             (("solve", "--generate", "poisson7", "--n", 8),

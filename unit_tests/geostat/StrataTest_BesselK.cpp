@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Spaces.hpp"
 #include <core/Strata_Errors.hpp>
-#include <geostat/detail/Strata_BesselK.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
+#include <geostat/model/detail/Strata_BesselK.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -38,7 +38,7 @@ FitOptions around(MaternCovariance const& start) {
   options.start = start;
   options.lower = {0.01, 0.005, 0.1, 1e-6};
   options.upper = {100, 5, 3, 10};
-  options.mean = Mean::None;
+  options.trend = Mean::None;
   options.fixed = {false, false, false, start.nugget == 0};
   return options;
 }
@@ -354,8 +354,8 @@ TEST(FitOptions, DefaultsAreThoseOfTheMean) {
   auto const at = synthetic_locations(50);
   auto const about_mean = default_fit_options(at, values),
              about_zero = default_fit_options(at, values, Mean::None);
-  EXPECT_EQ(about_mean.mean, Mean::Constant);
-  EXPECT_EQ(about_zero.mean, Mean::None);
+  EXPECT_TRUE(about_mean.trend.is_constant());
+  EXPECT_EQ(about_zero.trend.columns(), 0);
   EXPECT_LT(about_mean.upper.sigma2, 300 * 300);
   EXPECT_NEAR(about_zero.start.sigma2, 0.9 * 300 * 300, 3000);
   EXPECT_GT(about_zero.upper.sigma2, 300 * 300);
@@ -413,7 +413,7 @@ TYPED_TEST(FitTest, ReturnsTheFactorAtTheEstimate) {
     ASSERT_TRUE(result.factor);
     CovarianceFactor<TypeParam> factor = std::move(*result.factor);
     EXPECT_EQ(parameters_of(factor.covariance()), parameters_of(result.theta));
-    auto const again = log_likelihood(exec, factor, y, options.mean);
+    auto const again = log_likelihood(exec, factor, y, options.trend);
     EXPECT_EQ(again.log_likelihood, result.likelihood.log_likelihood);
     EXPECT_EQ(again.quadratic_form, result.likelihood.quadratic_form);
     factor.refactor(exec, {1, 0.2, 0.5, 0});

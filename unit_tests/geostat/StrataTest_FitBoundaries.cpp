@@ -90,7 +90,7 @@ TYPED_TEST(FitBoundaries, FindsTheMaximumOnBoundsOfTheVariances) {
       options.start = {2.5, 0.1, 0.5, 0.01};
       options.lower = lower, options.upper = upper;
       options.fixed[2] = true;
-      options.mean = Mean::Constant;
+      options.trend = Mean::Constant;
       auto const found = fit(exec, at, y, options);
       EXPECT_TRUE(found.converged) << found.reason;
       if (!can_fit(Search::Bobyqa)) continue;

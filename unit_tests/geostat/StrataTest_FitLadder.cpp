@@ -33,7 +33,7 @@ FitOptions of_the_variance(MaternCovariance const& start, double accuracy) {
   options.lower = {1e-3, start.range, start.nu, 0};
   options.upper = {1e3, start.range, start.nu, 0};
   options.fixed = {false, true, true, true};
-  options.mean = Mean::None;
+  options.trend = Mean::None;
   options.factor.rule.accuracy = accuracy;
   options.factor.tile_size = 16;
   return options;

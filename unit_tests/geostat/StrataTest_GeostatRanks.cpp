@@ -305,7 +305,8 @@ TYPED_TEST(GeostatRanks, EndAFitTogether) {
                                   full);
   }));
   EXPECT_TRUE(throws_with<IoError>(from(last) + "the log is full", [&] {
-    (void)predict(exec, factor, field.values, synthetic_locations(4), Mean::None, full);
+    (void)predict(exec, factor, field.values, synthetic_locations(4), Mean::None,
+                  {.on_progress = full});
   }));
   if (test_ranks().rank() == last) options.start.range = 7;
   EXPECT_TRUE(throws_with<ValueError>(from(last) + "fit: range starts at 7",

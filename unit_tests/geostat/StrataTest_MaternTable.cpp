@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_Errors.hpp>
 #include <core/problems/Strata_Random.hpp>
-#include <geostat/detail/Strata_MaternTable.hpp>
+#include <geostat/model/detail/Strata_MaternTable.hpp>
 
 #include <gtest/gtest.h>
 

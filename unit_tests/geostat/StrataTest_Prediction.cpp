@@ -119,10 +119,11 @@ TYPED_TEST(PredictionTest, TellsWhatPartIsDone) {
   TypeParam const exec;
   CovarianceFactor<TypeParam> factor(exec, {.nu = 0.5, .nugget = 0.1}, synthetic_locations(20));
   std::vector<double> parts;
-  auto const result = predict(exec, factor, some_values(20), synthetic_locations(300, 7),
-                              Mean::None, [&](double part) { parts.push_back(part); });
+  auto const result =
+      predict(exec, factor, some_values(20), synthetic_locations(5000, 7), Mean::None,
+              {.on_progress = [&](double part) { parts.push_back(part); }});
   EXPECT_TRUE(result.converged);
-  EXPECT_EQ(parts, (std::vector<double>{256.0 / 300, 1}));
+  EXPECT_EQ(parts, (std::vector<double>{4096.0 / 5000, 1}));
 }
 
 }  // namespace

@@ -315,16 +315,17 @@ def test_updates_with_new_values() -> None:
     factor = strata.cholesky(problems.graded(N, 1e4), "fp16,fp32")
     for condition in (1e2, 1e6):
         a = np.asfortranarray(problems.graded(N, condition, seed=3))
-        factor.update(a)
+        factor.refactor(a)
         assert problems.backward_error(a, factor.solve(b), b) <= TOLERANCE
     with pytest.raises(strata.ShapeError, match=f"A is 3 x 3, the factor's order is {N}"):
-        factor.update(np.eye(3))
+        factor.refactor(np.eye(3))
     assert problems.backward_error(a, factor.solve(b), b) <= TOLERANCE
     with pytest.raises(strata.NotPositiveDefinite):
-        factor.update(-np.eye(N))
+        factor.refactor(-np.eye(N))
     with pytest.raises(ValueError):
         factor.solve(b)
-    factor.update(a)
+    with pytest.warns(DeprecationWarning, match="update is now called refactor; the old name works until 0.4"):
+        factor.update(a)
     assert problems.backward_error(a, factor.solve(b), b) <= TOLERANCE
 
 

@@ -68,7 +68,7 @@ def test_a_jitter_is_the_smallest_power_of_ten_and_is_told() -> None:
     assert np.abs((a + jitter * 5 * np.eye(200)) @ x - b).max() < 1e-10 * np.abs(x).max()
     assert strata.cholesky(np.eye(4), jitter="auto").report.jitter == 0
     with pytest.warns(strata.AccuracyWarning):
-        factor.update(a)
+        factor.refactor(a)
     with pytest.raises(ValueError, match="must be 'auto' or None"):
         strata.cholesky(a, jitter="yes")  # type: ignore[arg-type]
 
@@ -96,7 +96,7 @@ def test_entries_that_are_not_finite_are_named_as_they_stand_in_the_triangle_tha
         strata.solve(a.T, np.ones(3), lower=True)
     factor = strata.cholesky(np.eye(3), lower=False)
     with pytest.raises(ValueError, match=r"A\(0, 2\) is not finite"):
-        factor.update(a)
+        factor.refactor(a)
 
 
 def test_log_determinants_are_numbers_where_nothing_can_be_said() -> None:

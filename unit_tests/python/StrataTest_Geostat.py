@@ -111,15 +111,16 @@ def test_one_factor_for_several_values() -> None:
 def test_updates_with_other_parameters() -> None:
     factor = geostat.Factor(PLACES, TRUTH)
     for other in (geostat.Matern(2.0, 0.3, 1.5, 0.1), TRUTH):
-        factor.update(other)
+        factor.refactor(other)
         assert factor.covariance == other
         assert factor.loglikelihood(VALUES, "none").log_likelihood == geostat.loglikelihood(PLACES, VALUES, other, mean="none").log_likelihood
         np.testing.assert_array_equal(factor.gradient(VALUES, "none").by, geostat.Factor(PLACES, other).gradient(VALUES, "none").by)
     with pytest.raises(strata.NotPositiveDefinite):
-        factor.update(geostat.Matern(1.0, 1000.0, 2.5))
+        factor.refactor(geostat.Matern(1.0, 1000.0, 2.5))
     with pytest.raises(strata.NotPositiveDefinite):
         factor.loglikelihood(VALUES, "none")
-    factor.update(TRUTH)
+    with pytest.warns(DeprecationWarning, match="update is now called refactor"):
+        factor.update(TRUTH)
     assert factor.loglikelihood(VALUES, "none").log_likelihood == geostat.loglikelihood(PLACES, VALUES, TRUTH, mean="none").log_likelihood
 
 
@@ -131,8 +132,8 @@ def test_devices_hold_a_matrix_with_the_numbers_of_the_host(accuracy: float) -> 
     host, there = made("host"), made("devices")
     assert (host.report.storage, there.report.storage, there.report.whole, there.report.no_room) == ("host", "devices", False, "")
     for theta in (TRUTH, geostat.Matern(2.0, 0.3, 1.5, 0.1)):
-        host.update(theta)
-        there.update(theta)
+        host.refactor(theta)
+        there.refactor(theta)
         assert there.loglikelihood(VALUES, "constant").log_likelihood == host.loglikelihood(VALUES, "constant").log_likelihood
         np.testing.assert_array_equal(there.gradient(VALUES, "none").by, host.gradient(VALUES, "none").by)
     found = geostat.loglikelihood(PLACES, VALUES, TRUTH, mean="none", storage="devices")
@@ -267,7 +268,7 @@ def test_refuses_what_is_no_covariance() -> None:
             lambda: geostat.predict(PLACES, VALUES, PLACES[:2], covariance, mean="none"),
             lambda: geostat.covariance_matrix(covariance, PLACES),
             lambda: geostat.synthetic_field(covariance, PLACES),
-            lambda: factor.update(covariance),
+            lambda: factor.refactor(covariance),
         )
         kind = "numpy.ndarray" if isinstance(covariance, np.ndarray) else type(covariance).__name__
         for call in calls:

@@ -171,7 +171,7 @@ def test_what_is_no_longer_used_is_let_go() -> None:
     kept = alive()
     assert kept is not None  # the factor reads it
     other = problems.graded(N, 1e2)
-    factor.update(other)
+    factor.refactor(other)
     del kept
     gc.collect()
     assert alive() is None

@@ -54,7 +54,7 @@ def watch():
 watcher = threading.Thread(target=watch)
 watcher.start()
 while time.monotonic() < end:
-    f.update(a.copy())
+    f.refactor(a.copy())
 watcher.join()
 """,
     "a solver and its preconditioner": """
@@ -207,7 +207,7 @@ end = time.monotonic() + 6
 def solve():
     while time.monotonic() < end: f.solve(b)
 def update():
-    while time.monotonic() < end: g.update(dense(100))
+    while time.monotonic() < end: g.refactor(dense(100))
 threads = [threading.Thread(target=one) for one in (solve, update)]
 for one in threads: one.start()
 statuses = []

@@ -84,7 +84,7 @@ def dense_objects() -> Objects:
         factor = strata.cholesky(a, "fp32")
         factor.solve(b)
         yield factor, {
-            "update": lambda f, a=a: f.update(a.copy()),  # type: ignore[misc]
+            "refactor": lambda f, a=a: f.refactor(a.copy()),  # type: ignore[misc]
             "solve": lambda f, b=b: (f.solve(b), f.solve(b, np.empty_like(b))),  # type: ignore[misc]
             "logdet": lambda f: f.logdet().value,
             "condition": lambda f: f.condition().value,
@@ -149,7 +149,7 @@ def sparse_objects() -> Objects:
 def covariance_objects() -> Objects:
     factor = geostat.Factor(PLACES, COVARIANCE)
     yield factor, {
-        "update": lambda f: f.update(COVARIANCE),
+        "refactor": lambda f: f.refactor(COVARIANCE),
         "logdet": lambda f: f.logdet().value,
         "loglikelihood": lambda f: f.loglikelihood(VALUES, mean="constant").log_likelihood,
         "gradient": lambda f: f.gradient(VALUES, mean="constant").by,

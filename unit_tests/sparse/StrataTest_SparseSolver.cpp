@@ -203,7 +203,7 @@ TYPED_TEST(SparseSolverTest, WhatWasMovedFromIsRefused) {
   auto const refused = [](std::string const& name, auto const& call) {
     EXPECT_TRUE(throws_with<ValueError>(name + ": moved from", call));
   };
-  refused("SparseSolver", [&] { (void)solver.set_up(); });
+  refused("SparseSolver", [&] { (void)solver.set_up_report(); });
   refused("SparseSolver", [&] { (void)solver.solve(system.exec, system.b, system.x); });
   refused("SparseSolver", [&] { (void)solver.solve_in_order(system.exec, system.b, system.x); });
   solver = other;

@@ -11,8 +11,10 @@ namespace strata::detail {
 
 /// The reader and writer of Strata_Csv.hpp over any bytes (fuzz targets use memory).
 Stations read_stations(ByteSource& source, ReadOptions const& options,
-                       MissingNumbers missing = MissingNumbers::Refused);
-Stations read_locations(ByteSource& source, ReadOptions const& options);
+                       MissingNumbers missing = MissingNumbers::Refused,
+                       StationColumns const& columns = {});
+Stations read_locations(ByteSource& source, ReadOptions const& options,
+                        StationColumns const& columns = {});
 void write_stations(ByteSink& sink, Stations const& stations);
 
 }  // namespace strata::detail

@@ -43,9 +43,30 @@ struct OneLane {
 template <class Member>
 struct VectorLanes {
   Member const& team;
+  int lanes;
+
   template <class Step>
   KOKKOS_FUNCTION void each(std::int64_t count, Step const& step) const {
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), step);
+  }
+  /// use(load(s, k)) for k < count[s], one s after the other. A lane begins its first loads of all s
+  /// before it uses one, so that it waits for memory once.
+  template <int N, class Load, class Use>
+  KOKKOS_FUNCTION void each_of(std::int64_t const (&count)[N], Load const& load,
+                               Use const& use) const {
+    decltype(load(0, std::int64_t{0})) held[N] = {};  // of this lane
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, lanes), [&](std::int64_t lane) {
+#pragma unroll
+      for (int s = 0; s < N; ++s)
+        if (lane < count[s]) held[s] = load(s, lane);
+    });
+#pragma unroll
+    for (int s = 0; s < N; ++s) {
+      each(count[s] < lanes ? count[s] : lanes, [&](std::int64_t) { use(held[s]); });
+      for (std::int64_t first = lanes; first < count[s]; first += lanes)
+        each(count[s] - first < lanes ? count[s] - first : lanes,
+             [&](std::int64_t lane) { use(load(s, first + lane)); });
+    }
   }
   template <class Find, class Step>
   KOKKOS_FUNCTION void each_block(std::int64_t count, int height, int width, Find const& find,
@@ -74,10 +95,11 @@ struct RowOfLanes {
   using Member = typename Kokkos::TeamPolicy<Exec>::member_type;
   Kernel kernel;
   std::int64_t rows;
+  int lanes;
 
   KOKKOS_FUNCTION void operator()(Member const& team) const {
     std::int64_t const row = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
-    if (row < rows) kernel(row, VectorLanes<Member>{team});
+    if (row < rows) kernel(row, VectorLanes<Member>{team, lanes});
   }
 };
 template <class Kernel>
@@ -98,7 +120,7 @@ void for_each_row(Exec const& exec, std::string const& label, std::int64_t rows,
     auto const teams = static_cast<int>((rows + team - 1) / team);
     if (teams == 0) return;
     Kokkos::parallel_for(label, Kokkos::TeamPolicy<Exec>(exec, teams, team, lanes),
-                         RowOfLanes<Exec, Kernel>{kernel, rows});
+                         RowOfLanes<Exec, Kernel>{kernel, rows, lanes});
   }
 }
 

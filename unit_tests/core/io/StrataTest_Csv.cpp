@@ -67,6 +67,56 @@ TEST(Csv, KnowsOtherNamesAndSemicolons) {
   EXPECT_EQ(read_locations(put(folder / "s.csv", "name,LAT,LON\na,1,2\n")).x, Values{2});
 }
 
+TEST(Csv, KnowsPairsThatOtherProgramsWrite) {
+  for (char const* text :
+       {"Xloc,Yloc,z\n1,2,3\n", "X_UTM\tY_UTM\tz\n1\t2\t3\n", "coords.x1;coords.x2;z\n1;2;3\n",
+        "E,N,z\n1,2,3\n", "utm_x,utm_y,rain\n1,2,3\n", "POINT_X,POINT_Y,value,id\n1,2,3,a\n",
+        "\"lng\",\"lat\",\"z\"\n\"1\",\"2\",\"3\"\n", "Long,Lat,z\n1,2,3\n",
+        "rlon,rlat,z\n1,2,3\n"}) {
+    auto const s = parse(text);
+    EXPECT_EQ(s.x, Values{1}) << text;
+    EXPECT_EQ(s.y, Values{2}) << text;
+    EXPECT_EQ(s.value, Values{3}) << text;
+    EXPECT_EQ(s.geographic, std::string(text).find("at") != std::string::npos) << text;
+  }
+}
+
+TEST(Csv, ReadsDecimalCommasBetweenSemicolonsAndTabs) {
+  EXPECT_EQ(parse("x;y;value\n1;-2,5;3,25e1\n").value, Values{32.5});
+  EXPECT_EQ(parse("x\ty\tvalue\n\"1,5\"\t2\t3\n").x, Values{1.5});
+  EXPECT_EQ(parse("x\ty\tvalue\n1.5\t2\t3\n").x, Values{1.5});
+}
+
+Stations parse(std::string const& text, StationColumns const& columns) {
+  strata::MemorySource source("s.csv", text.data(), text.size());
+  return strata::detail::read_stations(source, {}, MissingNumbers::Refused, columns);
+}
+
+TEST(Csv, ReadsTheColumnsThatAreAskedFor) {
+  std::string const text = "x,y,cadmium,Zinc,dist\n1,2,3,4,5\n6,7,8,9,10\n";
+  auto const s = parse(text, {.names = {"x", "#2", "zinc"}, .also = {"dist", "x"}});
+  EXPECT_EQ(s.value, (Values{4, 9}));
+  ASSERT_EQ(s.also.size(), 2U);
+  EXPECT_EQ(s.also[0].values, (Values{5, 10}));
+  EXPECT_EQ(s.also[1].values, (Values{1, 6}));
+  EXPECT_EQ(s.ignored, std::vector<std::string>{"cadmium"});
+  EXPECT_TRUE(
+      parse("A,Longitude_deg,lat_deg\n1,2,3\n", {.names = {"Longitude_deg", "lat_deg", "A"}})
+          .geographic);
+  auto const refusal = [&](StationColumns const& columns) {
+    return message_of<IoError>([&] { parse(text, columns); });
+  };
+  std::string const found = ", found 'x,y,cadmium,Zinc,dist'";
+  EXPECT_EQ(refusal({.names = {"x", "y", "lead"}}), "s.csv:1: there is no column 'lead'" + found);
+  EXPECT_EQ(refusal({.names = {"x", "y", "#6"}}), "s.csv:1: there is no column '#6'" + found);
+  EXPECT_EQ(refusal({.names = {"x", "y"}}),
+            "s.csv:1: of the columns X,Y,VALUE 2 are named, must be 3");
+  EXPECT_EQ(refusal({.names = {"x", "y", "zinc"}, .also = {"Zinc"}}),
+            "s.csv:1: column 'Zinc' is the value itself");
+  EXPECT_EQ(refusal({}), "s.csv:1: expected the columns x,y,value or lon,lat,value" + found +
+                             "; --columns X,Y,VALUE says which they are");
+}
+
 TEST(Csv, AcceptsAByteOrderMarkCommentsBlankLinesAndCarriageReturns) {
   auto const s = parse(
       "\xEF\xBB\xBF# origin, \"licence\r\n\r\nx,y,value\r\n\r\n1,2,3\r\n# note\r\n4,5,6\r\n  \r\n");
@@ -86,7 +136,12 @@ TEST(Csv, RefusesEachBreachWithItsLine) {
       {"1,2,3\n4,5,6\n", "s.csv:1: expected the columns x,y,value or lon,lat,value, found '1,2,3'"},
       {"x,y\n1,2\n", "s.csv:1: expected the columns x,y,value or lon,lat,value, found 'x,y'"},
       {"x,lat,value\n1,2,3\n", "s.csv:1: expected the columns"},
-      {"x;y;value\n1,5;2;3\n", "s.csv:2: column 'x': '1,5' is not a number"},
+      {"x;y;value\n1,5;2;3\n1.5;2;3\n",
+       "s.csv:3: column 'x': '1.5' has a decimal '.', numbers before it have ','"},
+      {"x;y;value\n1.234,5;2;3\n", "s.csv:2: column 'x': '1.234,5' is not a number"},
+      {"x;y;value\n1,234,5;2;3\n", "s.csv:2: column 'x': '1,234,5' is not a number"},
+      {"x,y,value\n\"1,5\",2,3\n", "s.csv:2: column 'x': '1,5' is not a number"},
+      {"x,y,value\r1,2,3\r", "s.csv:1: lines end with CR alone; write them with LF, or CR LF"},
       {"x;y,value\n1;2;3\n", "s.csv:1: expected the columns"},
       {"X,easting,northing,value\n1,2,3,4\n", "s.csv:1: column 'x' twice, as 1 and 2"},
       {"easting,northing,rain,wind\n1,2,3,4\n", "s.csv:1: expected the columns"},
@@ -99,7 +154,6 @@ TEST(Csv, RefusesEachBreachWithItsLine) {
       {"x,y,value\n1,2,\n", "s.csv:2: column 'value' is empty, expected a number"},
       {"x,y,value\n\n1,2,NA\n", "s.csv:3: column 'value': 'NA' is not a number"},
       {"x,y,value\n1,2 3,4\n", "s.csv:2: column 'y': '2 3' is not a number"},
-      {"x,y,value\n\"1\",2,3\n", "s.csv:2: column 'x': '1' is in quotes, expected a number"},
       {"x,y,value\n1,nan,3\n", "s.csv:2: column 'y': 'nan' is not finite"},
       {"x,y,value\n1,2,-inf\n", "s.csv:2: column 'value': '-inf' is not finite"},
       {"x,y,value\n1e400,2,3\n", "s.csv:2: column 'x': '1e400' is outside the range of fp64"},
@@ -148,7 +202,9 @@ TEST(Csv, ReadsLocationsWithoutValues) {
   EXPECT_TRUE(locations.value.empty());
   put(path, "lon,y\n1,2\n");
   EXPECT_EQ(message_of<IoError>([&] { read_locations(path); }),
-            std::string(path) + ":1: expected the columns x,y or lon,lat, found 'lon,y'");
+            std::string(path) +
+                ":1: expected the columns x,y or lon,lat, found 'lon,y'; --columns X,Y says which "
+                "they are");
   put(path, "x,y\n1,nan\n");
   EXPECT_NE(message_of<IoError>([&] { read_locations(path); }).find(":2: column 'y'"),
             std::string::npos);

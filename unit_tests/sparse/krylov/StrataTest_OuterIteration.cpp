@@ -285,9 +285,9 @@ TYPED_TEST(OuterIterationTest, GivesEmptyRowsZeroAndSaysWhereThereIsNoSolution) 
   auto const rows = part_of(comm, whole);
   auto const A = make_matrix(exec, comm, rows);
   SparseSolver<TypeParam> solver(exec, A);
-  EXPECT_EQ(solver.set_up().rows.empty, 2);
-  EXPECT_EQ(solver.set_up().rows.first_empty, 5);
-  EXPECT_EQ(solver.set_up().preconditioner, PreconditionerKind::Amg);
+  EXPECT_EQ(solver.set_up_report().rows.empty, 2);
+  EXPECT_EQ(solver.set_up_report().rows.first_empty, 5);
+  EXPECT_EQ(solver.set_up_report().preconditioner, PreconditionerKind::Amg);
   auto const b = natural(exec, A, [](std::int64_t i) { return i == 5 || i == 40 ? 0.0 : 1.0; });
   auto x = natural(exec, A, [](std::int64_t) { return 7.0; });
   auto report = solver.solve(exec, b, x);

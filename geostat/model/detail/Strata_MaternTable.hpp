@@ -3,7 +3,7 @@
 #ifndef STRATA_MATERN_TABLE_HPP
 #define STRATA_MATERN_TABLE_HPP
 
-#include <geostat/detail/Strata_BesselK.hpp>
+#include <geostat/model/detail/Strata_BesselK.hpp>
 
 #include <Kokkos_Core.hpp>
 

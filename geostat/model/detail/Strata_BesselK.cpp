@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <geostat/detail/Strata_BesselK.hpp>
+#include <geostat/model/detail/Strata_BesselK.hpp>
 
 #include <core/Strata_Errors.hpp>
 
