@@ -23,7 +23,8 @@ struct FisherOptions {
   /// Hears, after each block of 512 columns of S^-1, what part of them is done; what it throws ends the call.
   std::function<void(double)> on_progress = {};
   Trend trend =
-      Mean::None;  ///< of an estimate by REML, whose information is less by what the trend takes
+      /// trend of an estimate by REML, whose information is less by what the trend takes
+      Mean::None;
 };
 
 /// What observations at some locations tell of sigma2, range, nu and nugget.

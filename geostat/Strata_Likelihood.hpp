@@ -28,7 +28,7 @@ struct Likelihood {
   /// quadratic_form is off by no more, for the entries that S has in fp64 and but for about one case in a thousand: by
   /// rounding of the solve. Large where S is nearly singular; infinite: the solve failed.
   double quadratic_form_error = 0;
-  double mean = 0;                   ///< that was subtracted; NaN: it is no constant
+  double mean = 0;                   ///< mean that was subtracted; NaN: it is no constant
   double log_det_trend = 0;          ///< log det F' S^-1 F - log det F'F, of REML; else 0
   std::vector<double> coefficients;  ///< b of the trend F b, by generalised least squares
   /// (F' S^-1 F)^-1, k x k: of b at this covariance, whose own uncertainty is not in it.
@@ -89,7 +89,7 @@ struct Weights {
   /// n x k: T = S^-1 Q L^-T, L L' = Q' S^-1 Q, by which S^-1 less what the trend takes of it is S^-1 - T T'.
   Block trend;
   Block both;                        ///< n x (1 + k): the two side by side
-  std::vector<double> coefficients;  ///< of Q
+  std::vector<double> coefficients;  ///< coefficients of Q
   std::vector<double> L;             ///< k x k
   double log_det_trend = 0;          ///< log det Q' S^-1 Q - log det Q'Q
   double quadratic_form = 0, quadratic_form_error = 0;

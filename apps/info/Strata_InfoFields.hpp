@@ -64,7 +64,7 @@ struct Program {
   Devices devices;              ///< What there is to calculate on.
   std::string mpi;              ///< Library and version.
   std::string default_backend;  ///< Execution space where none is named.
-  int concurrency = 1;          ///< Of the default backend.
+  int concurrency = 1;          ///< Threads of the default backend.
 
   /// Names of libraries and their versions.
   Json libraries() const {

@@ -57,7 +57,7 @@ struct MleOptions {
   std::int64_t generate = 0;  ///< locations of a synthetic field
   std::uint64_t seed = 1;
   geostat::Ordering ordering = geostat::Ordering::Hilbert;
-  std::vector<std::string> columns;   ///< of x, y and the value; empty: by the rule
+  std::vector<std::string> columns;   ///< columns of x, y and the value; empty: by the rule
   std::optional<geostat::Mean> mean;  ///< what --trend 0 and 1 replace
   std::optional<TrendTerms> trend;    ///< none: as mean says, else a constant
   geostat::Criterion criterion = geostat::Criterion::ML;
@@ -158,7 +158,7 @@ struct MleResult {
   std::string ordering;
   geostat::Trend trend = geostat::Mean::None;
   std::vector<std::string> ignored;  ///< columns of the observations that were not read
-  bool asked_for_mean = false;       ///< by the option that --trend replaces
+  bool asked_for_mean = false;       ///< the mean was asked for by the option that --trend replaces
   std::int64_t n = 0;
   int ranks = 1;
   geostat::MaternCovariance theta;                ///< given or fitted
