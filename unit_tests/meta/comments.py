@@ -80,6 +80,11 @@ def moved(line):
     return filled(text.split(), prefix, "", "") + [indent + code]
 
 
+def goes_on(line):
+    """Whether the statement of a line of code ends in a later one."""
+    return bool(line.strip()) and not re.match(r"\s*(//|#)", line) and not re.search(r"[;{},:]\s*(//.*)?$", line)
+
+
 def fixed(text):
     lines, out, at = text.split("\n"), [], 0
     while at < len(lines):
@@ -87,7 +92,15 @@ def fixed(text):
         if not found or found.group(4).startswith(("<", "/")):
             behind = None if is_kept(lines[at]) else moved(lines[at])
             follows = at + 1 < len(lines) and re.match(r"\s*///<", lines[at + 1])
-            out += behind if behind and not follows else [lines[at]]
+            if behind and not follows:
+                begin = len(out)
+                while begin and goes_on(out[begin - 1]):
+                    begin -= 1
+                indent = re.match(r"\s*", (out + [lines[at]])[begin])[0]
+                out[begin:begin] = [indent + line.strip() for line in behind[:-1]]
+                out.append(behind[-1])
+            else:
+                out.append(lines[at])
             at += 1
             continue
         indent, mark = found.group(1), found.group(2)

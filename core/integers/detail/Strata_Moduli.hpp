@@ -97,18 +97,15 @@ class WideNumber {
 /// with h = p / 2 rounded down.
 struct Modulus {
   std::int32_t p, h;
-  std::uint32_t
-      /// 2^32 / p rounded up: its product with t < 2^24 has t / p rounded down as its upper 32 bits
-      reciprocal;
+  /// 2^32 / p rounded up: its product with t < 2^24 has t / p rounded down as its upper 32 bits
+  std::uint32_t reciprocal;
   std::uint32_t low, high;  ///< 256^j modulo p, in bytes with signs, j = 0 to 3 and 4 to 7
-  std::int32_t
-      /// makes a sum of bytes times these positive, and its remainder that of the number plus h
-      offset;
+  /// makes a sum of bytes times these positive, and its remainder that of the number plus h
+  std::int32_t offset;
   std::int32_t fold;         ///< 2^16 modulo p, at most p / 2 in magnitude
   std::int32_t fold_offset;  ///< a multiple of p, plus h, above 2^15 |fold|
-  double weights
-      /// parts of the number that is 1 modulo p and 0 modulo the others, between -P / 2 and P / 2
-      [3];
+  /// parts of the number that is 1 modulo p and 0 modulo the others, between -P / 2 and P / 2
+  double weights[3];
 };
 
 /// The first S moduli and their product P.
