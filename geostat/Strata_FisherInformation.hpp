@@ -22,9 +22,8 @@ struct FisherOptions {
       physical_memory_bytes();  ///< refuse more host memory than this, of each rank
   /// Hears, after each block of 512 columns of S^-1, what part of them is done; what it throws ends the call.
   std::function<void(double)> on_progress = {};
-  Trend trend =
-      /// trend of an estimate by REML, whose information is less by what the trend takes
-      Mean::None;
+  /// trend of an estimate by REML, whose information is less by what the trend takes
+  Trend trend = Mean::None;
 };
 
 /// What observations at some locations tell of sigma2, range, nu and nugget.
