@@ -37,10 +37,6 @@ struct strata_factor {
 
 namespace {
 
-void require(bool condition, char const* text) {
-  if (!condition) throw strata::ValueError(text);
-}
-
 using Columns =
     Kokkos::View<double**, Kokkos::LayoutStride, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 

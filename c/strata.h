@@ -1,6 +1,6 @@
 /* SPDX-FileCopyrightText: The Strata authors
  * SPDX-License-Identifier: BSD-3-Clause */
-/* Strata's dense solvers from C, or any language that calls C.
+/* Strata's dense and sparse solvers from C, or any language that calls C.
  *
  * Status    every function that can fail returns a strata_status; strata_message() is the sentence
  *           to it. No exception leaves a function, nothing is printed and no process is ended.
@@ -9,7 +9,7 @@
  *           asked. A program that uses Kokkos itself starts it before it calls Strata, which says
  *           STRATA_NOT_READY until then. Once Kokkos was ended, by anyone, a factor's memory is
  *           given back, and all that can be done with it is to destroy it.
- * Sizes     are int64_t. Matrices are column-major: element (i, j) is A[i + j * lda].
+ * Sizes     are int64_t. Dense matrices are column-major: element (i, j) is A[i + j * lda].
  * Memory    pointers to matrices may be to the host's memory, or to the device's in a build for
  *           GPUs; the host's is then copied.
  * Threads   may call at once; a strata_factor is one thread's at a time.
@@ -54,8 +54,8 @@ typedef enum strata_status {
 /* "success", "not positive definite", ...; "unknown status" for other numbers. */
 STRATA_API const char* strata_status_name(int status);
 
-/* The sentence of this thread's last call that returned a status; valid until its next one, and
- * cut off after 2047 characters. */
+/* The sentence of this thread's last call with a status, of at most 2047 characters; valid until
+ * the next. */
 STRATA_API const char* strata_message(void);
 
 /* For libraries that build on this one: make `message` this thread's; returns `status`. */
@@ -101,8 +101,7 @@ typedef struct strata_options {
                            * ten, of the mean diagonal, on its diagonal; the report has it */
 } strata_options;
 
-/* STRATA_INVALID_ARGUMENT if a member of `options` is out of range, which every function that
- * takes them says too. */
+/* STRATA_INVALID_ARGUMENT if a member is out of range; functions that take options say it, too. */
 STRATA_API strata_status strata_check_options(strata_options const* options);
 
 /* Which rung of the ladder held. */
@@ -165,15 +164,15 @@ STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, doubl
 STRATA_API strata_status strata_factor_describe(strata_factor const* factor,
                                                 strata_factor_report* report);
 
-/* An estimate of the condition number of D A D in the 1-norm, by two or three solves of a few
- * columns; of A with no_equilibration.
+/* An estimate of the condition number of D A D (A with no_equilibration) in the 1-norm, by two or
+ * three solves of a few columns.
  *
  * Result    *value, seldom below a third of the true one; infinite if it is not known. */
 STRATA_API strata_status strata_condition(strata_factor* factor, double* value);
 
 /* About how far off a solution may be in its largest entries: the condition times the relative
- * residual of `solve`, at most 1. It is 1 where the report is a null pointer or too short to have
- * the residual. */
+ * residual of `solve`, at most 1. It is 1 where the report is NULL or too short to have the
+ * residual. */
 STRATA_API double strata_forward_error(strata_solve_report const* solve, double condition);
 
 /* The decimal digits that such an error leaves, 0 to 16. */
@@ -181,9 +180,8 @@ STRATA_API double strata_digits(double forward_error);
 
 /* log det A, and how far off it may be.
  *
- * Result    |*value - log det A| is less than *error but for about one case in a thousand; the
- *           rounding in fp64 is part of it. Infinite where nothing can be said. error may be
- *           NULL. */
+ * Result    |*value - log det A| is less than *error but for about one case in a thousand;
+ *           rounding in fp64 is part of it. Infinite if unknown. error may be NULL. */
 STRATA_API strata_status strata_log_determinant(strata_factor* factor, double* value,
                                                 double* error);
 
@@ -197,8 +195,8 @@ STRATA_API void strata_factor_destroy(strata_factor* factor);
  * same as strata_cholesky's in fp64. It takes hardly longer than LAPACK's potrf takes to the minor
  * that fails.
  *
- * Shape     A: n x n, n >= 0, lda >= max(1, n), of which the triangle `uplo` ('L' or 'U') is read.
- *           It is not changed.
+ * Shape     A: n x n, n >= 0, lda >= max(1, n). The triangle `uplo` ('L' or 'U') is read; nothing
+ *           is changed.
  * Result    *info is 0 if it is; or the order of the first leading minor that is not positive, or
  *           has a NaN or an infinity in its last row. Both are answers: the status is
  *           STRATA_SUCCESS, and strata_message() says the second in words. With any other status
@@ -248,8 +246,7 @@ STRATA_API strata_status strata_dsposv(char uplo, int64_t n, int64_t nrhs, doubl
 
 /* Many small systems of one order in one call, for kriging by neighbours or Gaussian processes by
  * group. A_b X_b = B_b is solved in place for b = 0, ..., count - 1, in fp64 (d) or fp32 (s). The
- * results are as from LAPACK's potrf, potrs and posv one after the other. The message names the
- * first argument that is wrong.
+ * results are as from LAPACK's potrf, potrs and posv. The message names the first wrong argument.
  *
  * Shape     A_b: n x n at A + b * stride_a. Only the triangle `uplo` is read and written. In a
  *           GPU's memory the vendor's routines, which do orders above 512, write to the other
@@ -304,6 +301,91 @@ STRATA_API strata_status strata_sbackward_errors_batched(
     char uplo, int64_t n, int64_t nrhs, float const* A, int64_t lda, int64_t stride_a,
     float const* X, int64_t ldx, int64_t stride_x, float const* B, int64_t ldb, int64_t stride_b,
     int64_t count, double* errors);
+
+/* Choices of a sparse solver; 0 or NULL in a member means the default. */
+typedef struct strata_sparse_options {
+  size_t struct_size;         /* sizeof(strata_sparse_options) */
+  char const* solver;         /* as strata solve --method takes it: "auto", "cg", "gmres", ... */
+  char const* preconditioner; /* "auto", "none", "jacobi", "gs", "amg", ... */
+  char const* precision;      /* the preconditioner's: "fp32", "fp64", "fp16", "bf16" */
+  double tolerance;           /* bound of ||b - A x|| / ||b||; default 1e-10 */
+  int64_t max_iterations;     /* most of all attempts together; default 10000 */
+  int64_t restart;            /* basis vectors of GMRES; default 50 */
+  int64_t block_size;         /* unknowns of a node, one after the other; default: the library's */
+  int preconditioner_only;    /* 1: for strata_sparse_precondition alone, not for solves */
+  void const* mpi_comm; /* an MPI_Comm, by its address, in a build with MPI: each rank has rows of
+                               * its own. NULL: this process alone */
+} strata_sparse_options;
+
+/* What a sparse solve did; the names are those of strata solve's JSON. */
+typedef struct strata_sparse_report {
+  size_t struct_size;        /* sizeof(strata_sparse_report) */
+  int solved;                /* 1 if x is as good as was asked for, or as fp64 has it */
+  int64_t iterations;        /* iterations of all attempts */
+  int64_t attempts;          /* methods and precisions that ran */
+  int64_t levels;            /* levels of the preconditioner */
+  double relative_residual;  /* ||b - A x|| / ||b|| in the 2-norm */
+  double backward_error;     /* |b - A x| / (|A| |x| + |b|) in the maximum norm */
+  double condition_at_least; /* a lower bound of the condition of the scaled matrix */
+  double forward_error;      /* an estimate of |x - A^-1 b| / |x|; NaN: nothing is known */
+  int digits; /* decimal digits of the largest entry that are right, at most; -1: unknown */
+  double incompatible;          /* the part of b that a singular A has no solution for */
+  double operator_complexity;   /* entries of all levels over those of the matrix */
+  int64_t preconditioner_bytes; /* bytes of this rank */
+  double set_up_seconds;        /* time to make the solver */
+  double solve_seconds;         /* time of this solve */
+  char status[32];              /* "converged", "rounding limit", ... */
+  char solver[16];              /* the last that ran */
+  char preconditioner[16];      /* the one that was used */
+  char precision[16];           /* the last preconditioner's */
+} strata_sparse_report;
+
+/* A sparse matrix and what solves with it; opaque. One thread's at a time. */
+typedef struct strata_sparse strata_sparse;
+
+/* Set up for the sparse A: choose a method and a preconditioner, and make the preconditioner.
+ *
+ * Shape     A: n rows, row i has the entries begin[i] to begin[i + 1] - 1, with 0-based columns in
+ *           any order; one that is listed twice counts as the sum. On several ranks the rows are
+ *           numbered rank by rank, and columns are of the whole matrix. All three arrays are in
+ *           the host's memory, or all in the device's, where nothing is copied to the host.
+ * Result    *solver, to be destroyed; NULL where the status is not STRATA_SUCCESS. The arrays may
+ *           go afterwards.
+ * Ranks     collective, as are all calls with a solver of several ranks. */
+STRATA_API strata_status strata_sparse_set_up(int64_t n, int64_t const* begin,
+                                              int64_t const* column, double const* value,
+                                              strata_sparse_options const* options,
+                                              strata_sparse** solver);
+STRATA_API strata_status strata_sparse_set_up_int32(int64_t n, int32_t const* begin,
+                                                    int32_t const* column, double const* value,
+                                                    strata_sparse_options const* options,
+                                                    strata_sparse** solver);
+
+/* Other values in the same places, `entries` of them. If it fails the solver has the old ones. */
+STRATA_API strata_status strata_sparse_update(strata_sparse* solver, int64_t entries,
+                                              double const* value);
+
+/* Solve A X = B from X as given.
+ *
+ * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must not overlap B.
+ * Result    X, the best that was found. STRATA_NOT_CONVERGED if a column is not solved; report,
+ *           which may be NULL, is of the first column that is not, else of the last.
+ *           strata_message() says what is odd about the matrix or X, also with STRATA_SUCCESS. */
+STRATA_API strata_status strata_sparse_solve(strata_sparse* solver, int64_t nrhs, double const* B,
+                                             int64_t ldb, double* X, int64_t ldx,
+                                             strata_sparse_report* report);
+
+/* z = M^-1 r, the preconditioner by itself, for Krylov methods of others. Made at the first call
+ * unless preconditioner_only was given. r and z have n numbers and must not overlap. */
+STRATA_API strata_status strata_sparse_precondition(strata_sparse* solver, double const* r,
+                                                    double* z);
+
+/* What is known before a solve: the choice, the levels. */
+STRATA_API strata_status strata_sparse_describe(strata_sparse const* solver,
+                                                strata_sparse_report* report);
+
+/* NULL is no error. The message stays as it is. */
+STRATA_API void strata_sparse_destroy(strata_sparse* solver);
 
 /* The rest is in libstrata_lapack alone, the drop-in for LAPACK. */
 

@@ -40,10 +40,13 @@ struct Field {
   char const* sentence;   ///< What the value is: a sentence that begins with a noun.
   FieldNotes notes = {};  ///< The rest.
 
+  /// The key in documents: its own, or else the name.
   constexpr char const* key() const { return *notes.key != 0 ? notes.key : name; }
 };
+/// The member's type is deduced.
 template <class Member>
 Field(char const*, Member, char const*) -> Field<Member>;
+/// The member's type is deduced.
 template <class Member>
 Field(char const*, Member, char const*, FieldNotes) -> Field<Member>;
 
@@ -54,10 +57,13 @@ struct FieldsOf {
   char const* absent = "";     ///< When it is empty and its keys are null; "": they are left out.
   std::string_view without{};  ///< Names of fields that are not told, between blanks: " a b ".
 };
+/// The member's type is deduced.
 template <class Member>
 FieldsOf(Member) -> FieldsOf<Member>;
+/// The member's type is deduced.
 template <class Member>
 FieldsOf(Member, char const*) -> FieldsOf<Member>;
+/// The member's type is deduced.
 template <class Member>
 FieldsOf(Member, char const*, std::string_view) -> FieldsOf<Member>;
 

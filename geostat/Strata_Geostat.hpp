@@ -8,6 +8,7 @@
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_GeostatFields.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_Locations.hpp>

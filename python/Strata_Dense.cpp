@@ -189,26 +189,41 @@ void copy(Shared const& factor, detail::Out const& L) {
   });
 }
 
+// (row, column, rows, columns, precision) of each block.
+nb::list blocks_of(CholeskyReport const& report) {
+  nb::list list;
+  for (auto const& block : report.blocks)
+    list.append(nb::make_tuple(block.row, block.col, block.rows, block.cols,
+                               std::string(traits(block.precision).name)));
+  return list;
+}
+
 void bind_reports(nb::module_& m) {
   detail::bind_described<dense::CholeskyAttempt>(m, "CholeskyAttempt",
                                                  "One factorisation that was tried.");
-  detail::bind_described<CholeskyReport>(m, "FactorReport", "What was done to the matrix.");
+  auto factor =
+      detail::bind_described<CholeskyReport>(m, "FactorReport", "What was done to the matrix.");
+  factor.def("blocks", &blocks_of,
+             nb::sig("def blocks(self) -> list[tuple[int, int, int, int, str]]"),
+             "(row, column, rows, columns, precision) of each block of the factor, from 0.");
+  detail::bind_plot(factor, "layers");
   detail::bind_report<Info>(m, "Definiteness", "True where a matrix is positive definite.")
       .def("__bool__", &Info::ok)
       .def_prop_ro("info", &Info::order,
                    "0, or the order of the first leading minor that is not positive.");
-  detail::bind_described<SolveReport>(m, "SolveReport",
-                                      "What a solve did; errors are those of its x.");
+  auto solve = detail::bind_described<SolveReport>(m, "SolveReport",
+                                                   "What a solve did; errors are those of its x.");
+  detail::bind_plot(solve, "convergence");
   detail::bind_described<ConditionEstimate>(m, "Condition", "An estimate of the condition number.");
   detail::bind_described<LogDeterminantEstimate>(m, "LogDeterminant",
-                                                 "log det A and how far off it may be.");
+                                                 "log det A and how far off it may be.")
+      .def("__float__", [](LogDeterminantEstimate const& found) { return found.value; });
 }
 
 }  // namespace
 
 void bind_dense(nb::module_& m) {
-  bind_factor_report(m);
-  bind_solve_reports(m);
+  bind_reports(m);
   m.def(
       "has_lines",
       [](detail::In const& array) {

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Covariances, likelihoods, fits and kriging.
 #include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_GeostatFields.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_BindFields.hpp>
 #include <python/detail/Strata_Covariances.hpp>
 #include <python/detail/Strata_Work.hpp>
 
@@ -135,61 +137,11 @@ Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOpt
 }
 
 void bind_reports(nb::module_& m) {
-  using FactorReport = CovarianceFactorReport;
-  detail::bind_report<FactorReport>(m, "CovarianceFactorReport", "What a factorisation took.")
-      .def_ro("n", &FactorReport::n)
-      .def_prop_ro(
-          "storage", [](FactorReport const& r) { return detail::name(r.storage); },
-          "Whose memory the matrix is in: 'host' or 'devices'.")
-      .def_ro("no_room", &FactorReport::no_room,
-              "Why devices do not hold it that might have; empty: they do, or were not to.")
-      .def_ro("whole", &FactorReport::whole, "On one device not in tiles; it counts as one.")
-      .def_ro("tile_size", &FactorReport::tile_size)
-      .def_ro("tiles", &FactorReport::tiles, "In fp64, fp32, fp16 and fp8_e4m3.")
-      .def_ro("bytes", &FactorReport::bytes, "Of the tiles.")
-      .def_prop_ro(
-          "rung", [](FactorReport const& r) { return detail::name(r.rung); },
-          "Which rung of the ladder of accuracies held.")
-      .def_ro("fill_seconds", &FactorReport::fill_seconds)
-      .def_ro("factor_seconds", &FactorReport::factor_seconds);
-  using L = Likelihood;
-  detail::bind_report<L>(m, "Likelihood", "A Gaussian log-likelihood and its parts.")
-      .def_ro("n", &L::n)
-      .def_ro("log_likelihood", &L::log_likelihood)
-      .def_ro("log_det", &L::log_det, "Of the covariance matrix.")
-      .def_ro("log_det_error", &L::log_det_error,
-              "log_det is off by no more, but for about one case in a thousand.")
-      .def_ro("quadratic_form", &L::quadratic_form, "(y - mean)' S^-1 (y - mean).")
-      .def_ro("quadratic_form_error", &L::quadratic_form_error,
-              "quadratic_form is off by no more, by rounding.")
-      .def_prop_ro("error", &L::error, "log_likelihood is off by no more.")
-      .def_ro("mean", &L::mean, "That was subtracted.")
-      .def_ro("backward_error", &L::backward_error, "Normwise, of the solve.")
-      .def_ro("solve_converged", &L::solve_converged)
-      .def_ro("solve_iterations", &L::solve_iterations)
-      .def_ro("factor", &L::factor)
-      .def_ro("seconds", &L::seconds);
-  detail::bind_report<FitStep>(m, "FitStep", "One evaluation of the likelihood in a fit.")
-      .def_ro("evaluation", &FitStep::evaluation, "From 1.")
-      .def_ro("covariance", &FitStep::theta, "Where.")
-      .def_ro("likelihood", &FitStep::likelihood)
-      .def_ro("best", &FitStep::best, "The largest log-likelihood until now.");
-  detail::bind_report<Fit>(m, "FitReport", "A maximum-likelihood estimate.")
-      .def_ro("covariance", &Fit::theta, "The best that was found.")
-      .def_ro("likelihood", &Fit::likelihood, "There.")
-      .def_ro("converged", &Fit::converged, "Else the evaluations were used up.")
-      .def_ro("reason", &Fit::reason, "Why the search ended.")
-      .def_ro("noise", &Fit::noise, "The log-likelihood there is off by no more.")
-      .def_ro("evaluations", &Fit::evaluations)
-      .def_ro("not_positive_definite", &Fit::not_positive_definite,
-              "Evaluations at parameters without a factor.")
-      .def_ro("at_bound", &Fit::at_bound, "Of sigma2, range, nu, nugget: which are at a bound.")
-      .def_ro("nugget_below", &Fit::nugget_below,
-              "A nugget of 0 is below this at 95 %; NaN: it is not 0, or that is not known.")
-      .def_ro("kept_share", &Fit::kept_share,
-              "The nugget's share of the sill, if it was kept there for want of a factor; else 0.")
-      .def_ro("evaluation_seconds", &Fit::evaluation_seconds, "The median.")
-      .def_ro("seconds", &Fit::seconds);
+  detail::bind_described<CovarianceFactorReport>(m, "CovarianceFactorReport",
+                                                 "What a factorisation took.");
+  detail::bind_described<Likelihood>(m, "Likelihood", "A Gaussian log-likelihood and its parts.");
+  detail::bind_described<FitStep>(m, "FitStep", "One evaluation of the likelihood in a fit.");
+  detail::bind_described<Fit>(m, "FitReport", "A maximum-likelihood estimate.");
 }
 
 void bind_covariance(nb::module_& m) {

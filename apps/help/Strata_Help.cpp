@@ -64,8 +64,10 @@ bool HelpFormatter::is_shown(CLI::Option const& option) const {
 
 std::string HelpFormatter::make_help(CLI::App const* app, std::string name,
                                      CLI::AppFormatMode mode) const {
-  return CLI::detail::find_and_replace(CLI::Formatter::make_help(app, std::move(name), mode),
-                                       "\n\n\n", "\n\n");
+  auto text = CLI::Formatter::make_help(app, std::move(name), mode);
+  while (text.find("\n\n\n") != std::string::npos)
+    text = CLI::detail::find_and_replace(text, "\n\n\n", "\n\n");
+  return text;
 }
 
 std::string HelpFormatter::make_usage(CLI::App const* app, std::string name) const {

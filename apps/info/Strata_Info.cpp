@@ -14,6 +14,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -57,6 +58,7 @@ void show_versions(Report& report, Program const& program) {
   report.show("Kokkos", built.kokkos);
   report.show("Kokkos Kernels", built.kokkos_kernels);
   report.show("MPI", program.mpi);
+  report.show("NLopt", program.nlopt);
   for (auto const& library : built.libraries) report.show(library.name, library.version);
   auto const& threads = built.blas_threads;
   std::string const source = threads.source.empty() ? "the library's choice" : threads.source;
@@ -68,6 +70,7 @@ void show_versions(Report& report, Program const& program) {
   report.only_screen("enabled", list_of(built.backends));
   report.only_screen("default",
                      words(program.default_backend, ", concurrency ", program.concurrency));
+  for (auto const& part : program.not_built) report.only_screen("not built", part);
   report.only_screen("--compare with",
                      vendor_cholesky().empty() ? "nothing" : std::string(vendor_cholesky()));
 }
@@ -86,7 +89,8 @@ void show_devices(Report& report, Devices const& found) {
 }  // namespace
 
 Program this_program() {
-  return {configuration(), devices(), mpi_library(), Exec::name(), Exec().concurrency()};
+  return {configuration(),       devices(),    mpi_library(),          Exec::name(),
+          Exec().concurrency(), STRATA_NLOPT, parts(STRATA_NOT_BUILT)};
 }
 
 void add_configuration(Report& report) {

@@ -60,11 +60,13 @@ namespace apps {
 
 /// This program and its machine.
 struct Program {
-  Configuration built;          ///< How the library was built.
-  Devices devices;              ///< What there is to calculate on.
-  std::string mpi;              ///< Library and version.
-  std::string default_backend;  ///< Execution space where none is named.
-  int concurrency = 1;          ///< Threads of the default backend.
+  Configuration built;                 ///< How the library was built.
+  Devices devices;                     ///< What there is to calculate on.
+  std::string mpi;                     ///< Library and version.
+  std::string default_backend;         ///< Execution space where none is named.
+  int concurrency = 1;                 ///< Threads of the default backend.
+  std::string nlopt;                   ///< Version of the optimiser, or none.
+  std::vector<std::string> not_built;  ///< Parts, each with what goes without it.
 
   /// Names of libraries and their versions.
   Json libraries() const {
@@ -93,6 +95,9 @@ constexpr auto fields_of(Program const*) {
           "kokkos_kernels", [](P const& p) { return p.built.kokkos_kernels; },
           "Version of Kokkos Kernels."),
       Field("mpi", &P::mpi, "Library of MPI and its version; none: a build without."),
+      Field("nlopt", &P::nlopt, "Version of the optimiser of fits; none: a build without."),
+      Field("not_built", &P::not_built,
+            "Parts that this build does not have, each with what goes without it."),
       Field("libraries", &P::libraries, "Other libraries in use and their versions.",
             {.schema = R"("type": "object", "additionalProperties": {"type": "string"})"}),
       Field(

@@ -5,6 +5,7 @@
 #include <apps/document/Strata_Document.hpp>
 #include <apps/hpgmxp/Strata_HpgmxpDocument.hpp>
 #include <apps/info/Strata_InfoFields.hpp>
+#include <apps/mle/Strata_MleDocument.hpp>
 #include <apps/shared/Strata_RunFacts.hpp>
 #include <apps/solve/Strata_SolveFields.hpp>
 #include <apps/solve/Strata_SparseDocument.hpp>
@@ -49,6 +50,7 @@ constexpr std::array documents{
              "strata solve --out-of-core --json FILE", of_exit_codes, &of_run<OutOfCoreResult>},
     Document{"solve_sparse", "strata.solve_sparse/1", "strata solve --sparse --json FILE",
              of_exit_codes, &of_run<SparseOutcome>},
+    Document{"mle", "strata.mle/1", "strata mle --json FILE", of_exit_codes, &of_run<MleResult>},
     Document{"hpgmxp", "strata.hpgmxp/1", "strata hpgmxp --json FILE", "", &of_run<HpgmxpOutcome>}};
 
 // What fits on a line stands on one; else each member has a line.

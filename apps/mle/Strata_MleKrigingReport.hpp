@@ -13,10 +13,10 @@ namespace strata::apps {
 std::string two_digits(double value);
 
 /// The trend's coefficients, with errors that the covariance's own uncertainty is not in.
-void add_trend(Report& report, MleResult const& result);
+void show_trend(Report& report, MleResult const& result);
 
 /// What was predicted, in short.
-void add_prediction(Report& report, MleResult const& result);
+void show_prediction(Report& report, MleResult const& result);
 
 }  // namespace strata::apps
 

@@ -48,8 +48,8 @@ void add_data_options(CLI::App& command, MleOptions& options) {
       .count("--generate", options.generate, "N",
              "a synthetic field at N locations of the unit square, with --theta, to --output")
       ->excludes(locations);
-  group.add("--seed", options.seed, "S", "of the synthetic field [1]");
-  group.named("--ordering", options.ordering, "of the locations in the matrix [hilbert]");
+  group.add("--seed", options.seed, "S", "random seed of the synthetic field [1]");
+  group.named("--ordering", options.ordering, "order of the locations in the matrix [hilbert]");
   group.flag("--skip-missing", options.skip_missing,
              "leave out lines of the observations in which a number is empty, NA or NaN");
   group.named("--copies", options.copies,

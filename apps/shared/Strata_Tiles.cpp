@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Tiles.hpp>
 
-#include <apps/document/Strata_Document.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
 #include <comm/Strata_Communicator.hpp>
-#include <ooc/Strata_OocFields.hpp>
 #include <ooc/schedule/Strata_Schedule.hpp>
 #include <ooc/schedule/Strata_TilePlan.hpp>
 
@@ -39,12 +37,6 @@ std::vector<Precision> parse_precisions(std::string const& text) {
 }
 
 constexpr std::array<char const*, 4> names = {"fp64", "fp32", "fp16", "fp8_e4m3"};
-
-Report::Value by_name(std::array<std::int64_t, 4> const& count) {
-  Report::Value object;
-  for (std::size_t k = 0; k < names.size(); ++k) object[names[k]] = count[k];
-  return object;
-}
 
 std::string in_words(std::array<std::int64_t, 4> const& count) {
   auto const all =
@@ -186,15 +178,6 @@ void show_tiles(Report& report, Tiles const& tiles) {
                      words(name_of(tiles.rung), ", after ", tries, " attempts"));
   for (auto const& attempt : tiles.attempts)
     report.only_screen(words("  ", name_of(attempt.rung)), rule_of(attempt) + outcome_of(attempt));
-}
-
-void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles) {
-  report.only_json(prefix + "tiles", by_name(tiles.count));
-  report.only_json(prefix + "tile_size", tiles.size);
-  report.only_json(prefix + "map", lines_of(tiles.map));
-  report.only_json(prefix + "rung", name_of(tiles.rung));
-  report.only_json(prefix + "attempts", json_of(tiles.attempts));
-  show_tiles(report, tiles);
 }
 
 std::vector<std::string> allowed_precisions(ooc::PrecisionRule const& rule) {

@@ -95,9 +95,6 @@ inline constexpr char const* map_schema = R"("items": {"type": "string", "patter
 /// Show tiles, rung and attempts in the table.
 void show_tiles(Report& report, Tiles const& tiles);
 
-/// Add the keys tile_size, tiles, map, rung and attempts under `prefix`.
-void add_tiles(Report& report, std::string const& prefix, Tiles const& tiles);
-
 /// Names of the precisions that tiles may have: of a rule without an accuracy fp64 alone.
 std::vector<std::string> allowed_precisions(ooc::PrecisionRule const& rule);
 

@@ -46,6 +46,7 @@ struct SparseSolveOptions {
   sparse::ModelSize size{0, 0, 0};            ///< 0: not given
   std::string coordinates;                    ///< path of the places of the nodes
   std::string near_null_space;                ///< path of vectors, as columns
+  std::string vtk;                            ///< path of x at these places
   sparse::SparseOptions solver;
 };
 

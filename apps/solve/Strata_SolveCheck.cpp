@@ -33,7 +33,8 @@ constexpr std::string_view of_sparse[] = {"--solver",
                                           "--ny",
                                           "--nz",
                                           "--coordinates",
-                                          "--near-null-space"};
+                                          "--near-null-space",
+                                          "--vtk"};
 
 template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,

@@ -83,7 +83,7 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
       .add("--scaling", generator.diagonal_spread, "S",
            "spread its diagonal over 1/S ... S by scaling rows and columns [1: not at all]")
       ->needs(generate);
-  group.add("--seed", generator.seed, "S", "of all that is random [1]");
+  group.add("--seed", generator.seed, "S", "random seed [1]");
 }
 
 void add_method_options(CLI::App& command, SolveOptions& options) {
@@ -132,14 +132,16 @@ void add_out_of_core_options(CLI::App& command, SolveOptions& options) {
   OptionGroup group(command,
                     "In tiles (a dense matrix that one device does not hold, or its file; with "
                     "--out-of-core or --devices)");
-  group.flag("--out-of-core", options.out_of_core,
-             "factor in tiles in host memory, with mpirun of all ranks, in fp64, by --epsilon or "
-             "by --layers; of --generate matern and dominant. With --devices alone, be it 1, the "
-             "tiles lie in the devices' memory, if they hold them");
+  group.flag(
+      "--out-of-core", options.out_of_core,
+      "keep the matrix as tiles in host memory, for matrices larger than a GPU; with mpirun in "
+      "that of all ranks. Tiles are fp64 unless --epsilon or --layers is given. Generated "
+      "matrices: matern and dominant. With --devices and without this option the tiles lie in "
+      "the devices' memory, if they fit");
   add_tile_options(group, options.tiles);
   group.add("--checkpoint", options.checkpoint, "FOLDER",
-            "keep finished columns here, and go on from those that are there: in a folder that all "
-            "ranks see also of another number of ranks, in one on each host of the same ranks");
+            "save finished columns here; a later run continues from them. With a folder that all "
+            "ranks see the number of ranks may change");
   group.add("--scratch", options.scratch, "FOLDER",
             "where a text file is unpacked to [the folder for temporary files]");
 }
@@ -167,14 +169,13 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
       ->excludes(places);
   group
       .add("--strength", solver.amg.strength, "S",
-           "of couplings within AMG's aggregates, of the largest in a row [0.25]")
+           "AMG ignores couplings weaker than this fraction of the row's largest [0.25]")
       ->check(CLI::Range(0.0, 0.999).description(""));
-  auto* const places = group.add("--coordinates", options.sparse.coordinates, "FILE",
-                                 "places of the nodes, 2 or 3 numbers a row");
   group.add("--vtk", options.sparse.vtk, "X.vtk", "x at these places, for ParaView")->needs(places);
   for (auto const& [name, target] :
        {std::pair("--nx", &size.nx), std::pair("--ny", &size.ny), std::pair("--nz", &size.nz)})
-    group.count(name, *target, "N", "points of a sparse kind along this axis [those before it]");
+    group.count(name, *target, "N",
+                "grid points along this axis [the value of the axis before it]");
 }
 
 }  // namespace

@@ -100,9 +100,11 @@ std::vector<double> by_rows(HostMatrix const& A) {
 // What multigrid is told of the unknowns, from files.
 void read_modes(SolveOptions const& options, Communicator const& comm, std::int64_t n,
                 sparse::AmgOptions& amg) {
-  bool const is_places = !options.sparse.coordinates.empty();
+  bool const is_places = !options.sparse.coordinates.empty(),
+             is_for_picture = !options.sparse.vtk.empty();
   auto const& path = is_places ? options.sparse.coordinates : options.sparse.near_null_space;
   if (path.empty()) return;
+  if (is_for_picture && is_places && comm.size() > 1) return;
   comm.agree([&] {
     require(comm.size() == 1, is_places ? "--coordinates" : "--near-null-space",
             " is taken on one rank, not on ", comm.size());
@@ -110,6 +112,7 @@ void read_modes(SolveOptions const& options, Communicator const& comm, std::int6
     auto const columns = static_cast<int>(file.extent(1));
     auto const rows = static_cast<std::int64_t>(file.extent(0));
     std::int64_t const unknowns = is_places ? rows * columns : rows;
+    if (is_for_picture && is_places && unknowns != n) return;  // of scalars, or of shells
     require(unknowns == n, path, ": ", rows, " x ", columns, " numbers are of ", unknowns,
             " unknowns, the matrix is of order ", n);
     if (!is_places) {
@@ -195,7 +198,7 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   auto mine = on_host(exec, solution);
   if (problem.knows_solution) outcome.forward_error = forward_error(comm, mine, problem.x);
   found = answer(comm, mine, problem.first_row[static_cast<std::size_t>(comm.rank())]);
-  found.block_size = outcome.asked.amg.block_size;
+  found.block_size = outcome.report.block_size;
   if (!options.output.empty() || !options.sparse.vtk.empty()) x = gathered(comm, std::move(mine));
   return outcome;
 }
@@ -214,7 +217,7 @@ Exit solve_sparse(SolveOptions const& options) {
     });
     HostMatrix const places = as_usage_of_ranks([&] {
       return comm.agree([&] {
-        bool const is_asked = reports && !options.sparse.coordinates.empty();
+        bool const is_asked = reports && !options.sparse.vtk.empty();
         return is_asked ? read_places(options.sparse.coordinates, problem.summary.n,
                                       read_options(options, &progress))
                         : HostMatrix();

@@ -80,6 +80,11 @@ decltype(auto) with_checked_options(Function&& f) {
   }
 }
 
+/// Throw ValueError with `text` unless `condition`.
+inline void require(bool condition, char const* text) {
+  if (!condition) throw ValueError(text);
+}
+
 /// Throw WrongArgument with the streamed rest as its text unless `condition`.
 template <class... Part>
 void require_argument(bool condition, std::int64_t position, Part const&... part) {

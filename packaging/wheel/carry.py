@@ -5,7 +5,7 @@
 Linux with Python has; its name says the oldest C library that it runs with (PEP 600). Needs binutils and ldd.
 
 The extensions look for libraries in strata_solvers.libs by their RPATH (Strata_PORTABLE_WHEEL), which holds for what these
-libraries need in turn, as long as they have no RUNPATH of their own.
+libraries need in turn, as long as they have no RUNPATH to another folder than their own.
 """
 import argparse
 import base64
@@ -58,8 +58,8 @@ def add_libraries(folder: pathlib.Path) -> list[str]:
     (folder / LIBS).mkdir()
     for name, path in libraries.items():
         shutil.copy(path, folder / LIBS / name)
-        if re.search(r"\((RUNPATH|RPATH)\)", output("readelf", "-d", path)):
-            raise SystemExit(f"carry.py: {path} has a path of its own to look for libraries, and would not find those in the wheel")
+        if re.search(r"\((RUNPATH|RPATH)\) +Library \w+: \[(?!\$ORIGIN\])", output("readelf", "-d", path)):
+            raise SystemExit(f"carry.py: {path} looks for libraries in another folder, and would not find those in the wheel")
     return sorted(libraries)
 
 

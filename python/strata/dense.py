@@ -75,7 +75,12 @@ class Factor:
         report = self.report
         return f"<strata.Factor of order {report.n}: {report.layers}, {report.rung}>"
 
-    def refactor(self, A: Any) -> None:
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A and the options: a copy, and what is loaded from a pickle, factors A again."""
+        A = self._A.array if isinstance(self._A, _arrays.OnDevice) else self._A
+        return _factored, (A, self._lower, self._options)
+
+    def refactor(self, A: AnyMatrix) -> None:
         """Factor another matrix of this order, in the memory that there is.
 
         Parameters
@@ -94,7 +99,7 @@ class Factor:
         if self._may_jitter:
             _tell_jitter(self._core.jitter)
 
-    def update(self, A: Any) -> None:
+    def update(self, A: AnyMatrix) -> None:
         """The old name of `refactor`, which works until 0.4."""
         warnings.warn("update is now called refactor; the old name works until 0.4", DeprecationWarning, stacklevel=2)
         self.refactor(A)

@@ -1,0 +1,371 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Sparse systems: a matrix in compressed rows, the solver that chooses, its preconditioner by itself.
+#include <c/detail/Strata_Call.hpp>
+#include <c/detail/Strata_CallersCsr.hpp>
+#include <c/detail/Strata_Options.hpp>
+#include <c/runtime/Strata_Held.hpp>
+#include <c/runtime/Strata_SparseSystem.hpp>
+#include <c/strata.h>
+#include <comm/Strata_Communicator.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+using namespace strata::c;
+using namespace strata::c::detail;
+using strata::Communicator;
+using strata::sparse::SparseOptions;
+using strata::sparse::SparseReport;
+
+namespace {
+
+using Matrix = strata::sparse::DistributedMatrix<Exec>;
+using Reals = strata::sparse::Vector<double, Memory>;
+using Solver = strata::sparse::SparseSolver<Exec>;
+
+/// A caller's choices, in the library's terms.
+struct Chosen {
+  SparseOptions options;
+  bool preconditioner_only = false;
+  Communicator comm;
+};
+
+template <class Kind>
+void take_name(Kind& kind, char const* name) {
+  if (name != nullptr) kind = strata::from_name<Kind>(name);
+}
+
+std::int64_t within(std::int64_t value, std::int64_t fallback, std::int64_t most,
+                    char const* name) {
+  STRATA_REQUIRE(ValueError, value >= 0 && value <= most, "options: ", name, " is ", value,
+                 ", must be in [0, ", most, "]");
+  return value == 0 ? fallback : value;
+}
+
+Communicator communicator(void const* mpi_comm) {
+  if (mpi_comm == nullptr) return {};
+#ifdef STRATA_ENABLE_MPI
+  return Communicator(*static_cast<MPI_Comm const*>(mpi_comm));
+#else
+  throw strata::ValueError("options: mpi_comm is given to a build without MPI");
+#endif
+}
+
+Chosen chosen(strata_sparse_options const* given) {
+  Chosen result;
+  if (given == nullptr) return result;
+  strata_sparse_options o{};
+  std::size_t const size = given->struct_size;
+  STRATA_REQUIRE(ValueError, size >= sizeof(std::size_t) && size <= sizeof o,
+                 "options: struct_size is ", size,
+                 ", must be set to sizeof(strata_sparse_options), ", sizeof o);
+  std::memcpy(&o, given, size);
+  constexpr std::int64_t most_int = std::numeric_limits<int>::max();
+  auto& options = result.options;
+  take_name(options.solver, o.solver);
+  take_name(options.preconditioner, o.preconditioner);
+  take_name(options.precision, o.precision);
+  STRATA_REQUIRE(ValueError, o.tolerance >= 0 && std::isfinite(o.tolerance),
+                 "options: tolerance is ", o.tolerance, ", must be finite and >= 0");
+  if (o.tolerance > 0) options.tolerance = o.tolerance;
+  options.max_iterations = within(o.max_iterations, options.max_iterations,
+                                  std::numeric_limits<std::int64_t>::max(), "max_iterations");
+  options.restart = static_cast<int>(within(o.restart, options.restart, most_int, "restart"));
+  options.amg.block_size =
+      static_cast<int>(within(o.block_size, options.amg.block_size, most_int, "block_size"));
+  result.preconditioner_only = o.preconditioner_only != 0;
+  result.comm = communicator(o.mpi_comm);
+  return result;
+}
+
+/// The places of a matrix' entries, which outlive their values.
+template <class Index>
+struct Pattern {
+  Pattern(Exec const& exec, std::int64_t n, Index const* first, Index const* columns)
+      : rows(n), begin(exec, first, n + 1, true), entries(last(exec)), column() {
+    STRATA_REQUIRE(ShapeError, entries >= 0, "begin[", n, "] is ", entries, ", must be >= 0");
+    STRATA_REQUIRE(ValueError, entries == 0 || columns != nullptr, "column is a null pointer");
+    column = DeviceNumbers<Index>(exec, columns, entries, true);
+  }
+  std::int64_t last(Exec const& exec) const {
+    Kokkos::View<Index, Kokkos::HostSpace> const found("strata::c::csr::entries");
+    Kokkos::deep_copy(exec, found,
+                      Kokkos::View<Index const, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+                          begin.data() + rows));
+    exec.fence("strata::c::csr::entries");
+    return static_cast<std::int64_t>(found());
+  }
+
+  std::int64_t rows;
+  DeviceNumbers<Index> begin;
+  std::int64_t entries;
+  DeviceNumbers<Index> column;
+};
+
+// Throws   ShapeError, NotFinite naming the first row that is wrong.
+void require_sound(CsrFaults const& faults, std::int64_t columns, std::int64_t entries) {
+  auto const none = CsrFaults::none;
+  STRATA_REQUIRE(ShapeError, faults.begins == none, "row ", faults.begins,
+                 " begins or ends outside the ", entries, " entries, or ends before it begins");
+  STRATA_REQUIRE(ShapeError, faults.columns == none, "row ", faults.columns,
+                 " has a column outside [0, ", columns, ")");
+  if (faults.infinite != none)
+    throw NotFinite(
+        strata::detail::message("row ", faults.infinite, " has a value that is not finite"));
+}
+
+template <class Index>
+Matrix matrix_of(Exec const& exec, Communicator const& comm, Pattern<Index> const& pattern,
+                 double const* value) {
+  require(pattern.entries == 0 || value != nullptr, "value is a null pointer");
+  DeviceNumbers<double> const numbers(exec, value, pattern.entries);
+  CsrSource<Index> const source{pattern.begin.data(), pattern.column.data(), numbers.data()};
+  std::int64_t columns = 0;
+  for (auto const rows : comm.gather(pattern.rows)) columns += rows;
+  comm.agree([&] {
+    require_sound(faults_of(exec, source, pattern.rows, columns, pattern.entries), columns,
+                  pattern.entries);
+    return true;
+  });
+  return Matrix(exec, comm, pattern.rows, source);
+}
+
+/// A matrix, its pattern, and what works with it.
+struct System {
+  using Patterns =
+      std::variant<std::shared_ptr<Pattern<std::int32_t>>, std::shared_ptr<Pattern<std::int64_t>>>;
+
+  template <class Index>
+  System(std::int64_t n, Index const* begin, Index const* column, double const* value,
+         Chosen const& with)
+      : given(with), pattern(std::make_shared<Pattern<Index>>(exec, n, begin, column)), rows(n) {
+    set_up(value);
+  }
+
+  std::int64_t entries() const {
+    return std::visit([](auto const& kept) { return kept->entries; }, pattern);
+  }
+  // Throws: the system is as before.
+  void set_up(double const* value) {
+    auto A = std::visit([&](auto const& kept) { return matrix_of(exec, given.comm, *kept, value); },
+                        pattern);
+    std::optional<Solver> made;
+    std::optional<SparsePreconditioner> M;
+    if (given.preconditioner_only)
+      M.emplace(exec, A, given.options);
+    else
+      made.emplace(exec, A, given.options);
+    exec.fence("strata::c::sparse_set_up");
+    matrix = std::move(A);
+    solver = std::move(made);
+    preconditioner = std::move(M);
+  }
+  SparsePreconditioner const& only() {
+    if (!preconditioner) {
+      SparseOptions options = given.options;
+      options.preconditioner = solver->set_up().preconditioner;
+      preconditioner.emplace(exec, matrix, options);
+    }
+    return *preconditioner;
+  }
+
+  Chosen given;
+  Instance instance = new_instance();  // before what works on it
+  Exec exec = *instance;
+  Patterns pattern;
+  std::int64_t rows;
+  Matrix matrix;
+  std::optional<Solver> solver;
+  std::optional<SparsePreconditioner> preconditioner;
+};
+
+template <std::size_t N>
+void write_name(char (&to)[N], std::string_view name) {
+  name.copy(to, N - 1);
+}
+
+strata_sparse_report filled(SparseReport const& from) {
+  strata_sparse_report to{};
+  to.solved = from.solved();
+  to.iterations = from.iterations;
+  to.attempts = static_cast<std::int64_t>(from.attempts.size());
+  to.levels = static_cast<std::int64_t>(from.levels.size());
+  to.relative_residual = from.relative_residual;
+  to.backward_error = from.backward_error;
+  to.condition_at_least = from.condition_at_least;
+  to.forward_error = from.forward_error;
+  to.digits = from.digits();
+  to.incompatible = from.incompatible;
+  to.operator_complexity = from.operator_complexity;
+  to.preconditioner_bytes = from.preconditioner_bytes;
+  to.set_up_seconds = from.set_up_seconds;
+  to.solve_seconds = from.solve_seconds;
+  write_name(to.status, strata::name_of(from.status));
+  write_name(to.solver, strata::name_of(from.solver));
+  write_name(to.preconditioner, strata::name_of(from.preconditioner));
+  write_name(to.precision, strata::traits(from.precision).name);
+  return to;
+}
+
+// All that a user should know, in sentences.
+std::string remarks(SparseReport const& report) {
+  std::string text;
+  for (auto const& list : {report.remarks_on_matrix(), report.remarks_on_solution()})
+    for (auto const& remark : list) text += (text.empty() ? "" : " ") + remark;
+  return text;
+}
+
+Outcome outcome_of(SparseReport const& report, std::int64_t column, std::int64_t columns) {
+  if (report.solved()) return {STRATA_SUCCESS, remarks(report)};
+  std::string text = strata::detail::message(
+      columns > 1 ? strata::detail::message("column ", column, " ") : std::string(),
+      "did not converge in ", report.iterations, " iterations (", strata::name_of(report.status),
+      "); the relative residual is ", report.relative_residual);
+  if (auto const advice = report.advice(); !advice.empty()) text += "; " + advice;
+  if (auto const more = remarks(report); !more.empty()) text += ". " + more;
+  return {STRATA_NOT_CONVERGED, text};
+}
+
+Reals view_of(Operand<double> const& vector) {
+  auto const a = vector.matrix();
+  return Reals(static_cast<double*>(a.data), static_cast<std::size_t>(a.rows));
+}
+
+bool overlap(double const* a, std::int64_t lda, double const* b, std::int64_t ldb, std::int64_t n,
+             std::int64_t columns) {
+  return strata::dense::share_memory({a, n, columns, 1, lda}, {b, n, columns, 1, ldb});
+}
+
+}  // namespace
+
+struct strata_sparse {
+  template <class Index>
+  strata_sparse(std::int64_t n, Index const* begin, Index const* column, double const* value,
+                Chosen const& with)
+      : held(n, begin, column, value, with) {}
+  System& work() const { return held.work(); }
+
+  Held<System> held;
+};
+
+namespace {
+
+template <class Index>
+strata_status set_up(char const* name, int64_t n, Index const* begin, Index const* column,
+                     double const* value, strata_sparse_options const* options,
+                     strata_sparse** solver) {
+  if (solver != nullptr) *solver = nullptr;
+  return call(name, [&]() -> Outcome {
+    require(solver != nullptr, "solver is a null pointer");
+    require_argument(n >= 0 && n < std::numeric_limits<std::int32_t>::max(), 1, "n is ", n,
+                     ", must be in [0, 2147483646]");
+    require_argument(begin != nullptr, 2, "begin is a null pointer");
+    auto made = std::make_unique<strata_sparse>(n, begin, column, value, chosen(options));
+    auto& work = made->work();
+    std::string text;
+    if (work.solver)
+      for (auto const& remark : work.solver->set_up().remarks_on_matrix())
+        text += (text.empty() ? "" : " ") + remark;
+    *solver = made.release();
+    return {STRATA_SUCCESS, text};
+  });
+}
+
+}  // namespace
+
+strata_status strata_sparse_set_up(int64_t n, int64_t const* begin, int64_t const* column,
+                                   double const* value, strata_sparse_options const* options,
+                                   strata_sparse** solver) {
+  return set_up("strata_sparse_set_up", n, begin, column, value, options, solver);
+}
+
+strata_status strata_sparse_set_up_int32(int64_t n, int32_t const* begin, int32_t const* column,
+                                         double const* value, strata_sparse_options const* options,
+                                         strata_sparse** solver) {
+  return set_up("strata_sparse_set_up_int32", n, begin, column, value, options, solver);
+}
+
+strata_status strata_sparse_update(strata_sparse* solver, int64_t entries, double const* value) {
+  return call("strata_sparse_update", [&]() -> Outcome {
+    require(solver != nullptr, "solver is a null pointer");
+    Caller const caller;
+    System& work = solver->work();
+    require_argument(entries == work.entries(), 2, "entries is ", entries, ", the pattern has ",
+                     work.entries());
+    work.set_up(value);
+    return {};
+  });
+}
+
+strata_status strata_sparse_solve(strata_sparse* solver, int64_t nrhs, double const* B, int64_t ldb,
+                                  double* X, int64_t ldx, strata_sparse_report* report) {
+  return call("strata_sparse_solve", [&]() -> Outcome {
+    require(solver != nullptr, "solver is a null pointer");
+    Caller const caller;
+    System& work = solver->work();
+    require(work.solver.has_value(), "the solver was set up with preconditioner_only");
+    auto const n = work.rows;
+    require_argument(nrhs >= 0, 2, "nrhs is ", nrhs, ", must be >= 0");
+    require_matrix("B", B, n, nrhs, ldb, sizeof(double), 3, 4);
+    require_matrix("X", X, n, nrhs, ldx, sizeof(double), 5, 6);
+    require(!overlap(B, ldb, X, ldx, n, nrhs), "X overlaps B");
+    require_report(report);
+    SparseReport shown = work.solver->set_up();
+    Outcome outcome;
+    for (std::int64_t j = 0; j < nrhs; ++j) {
+      Operand<double> const b(work.exec, const_cast<double*>(B) + j * ldb, n, 1,
+                              std::max<std::int64_t>(n, 1), Part::All);
+      Operand<double> const x(work.exec, X + j * ldx, n, 1, std::max<std::int64_t>(n, 1),
+                              Part::All);
+      auto const found = with_checked_options(
+          [&] { return work.solver->solve(work.exec, view_of(b), view_of(x)); });
+      x.write_back(work.exec, Part::All);
+      if (outcome.status != STRATA_SUCCESS) continue;
+      shown = found;
+      outcome = outcome_of(found, j, nrhs);
+    }
+    work.exec.fence("strata::c::sparse_solve: X is written");
+    if (report != nullptr) give(filled(shown), report);
+    return outcome;
+  });
+}
+
+strata_status strata_sparse_precondition(strata_sparse* solver, double const* r, double* z) {
+  return call("strata_sparse_precondition", [&]() -> Outcome {
+    require(solver != nullptr, "solver is a null pointer");
+    Caller const caller;
+    System& work = solver->work();
+    auto const n = work.rows;
+    require(n == 0 || (r != nullptr && z != nullptr), "r or z is a null pointer");
+    require(!overlap(r, std::max<std::int64_t>(n, 1), z, std::max<std::int64_t>(n, 1), n, 1),
+            "z overlaps r");
+    auto const& M = work.only();
+    Operand<double> const in(work.exec, const_cast<double*>(r), n, 1, std::max<std::int64_t>(n, 1),
+                             Part::All);
+    Operand<double> const out(work.exec, z, n, 1, std::max<std::int64_t>(n, 1), Part::None);
+    M.apply(work.exec, view_of(in), view_of(out));
+    out.write_back(work.exec, Part::All);
+    work.exec.fence("strata::c::sparse_precondition: z is written");
+    return {};
+  });
+}
+
+strata_status strata_sparse_describe(strata_sparse const* solver, strata_sparse_report* report) {
+  return call("strata_sparse_describe", [&]() -> Outcome {
+    require(solver != nullptr && report != nullptr, "a null pointer for the solver or the report");
+    Caller const caller;
+    System const& work = solver->work();
+    require(work.solver.has_value(), "the solver was set up with preconditioner_only");
+    give(filled(work.solver->set_up()), report);
+    return {};
+  });
+}
+
+void strata_sparse_destroy(strata_sparse* solver) { delete solver; }

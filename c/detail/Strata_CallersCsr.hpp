@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_C_CALLERS_CSR_HPP
+#define STRATA_C_CALLERS_CSR_HPP
+
+#include <c/runtime/Strata_Operand.hpp>
+#include <core/Strata_Errors.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace strata::c::detail {
+
+/// The numbers of a caller where the device works: themselves, or a copy.
+template <class T>
+class DeviceNumbers {
+ public:
+  DeviceNumbers() = default;
+  /// Throws   MemoryError; VendorError.
+  DeviceNumbers(Exec const& exec, T const* data, std::int64_t count, bool copies = false)
+      : data_(data) {
+    if (count == 0 || (!copies && in_reach(data))) return;
+    auto const bytes = static_cast<std::size_t>(count) * sizeof(T);
+    copy_ = Buffer<Exec>(exec, "strata::c::csr", bytes);
+    data_ = reinterpret_cast<T const*>(copy_.data());
+    if (in_reach(data)) {
+      using Numbers = Kokkos::View<T*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+      using Given = Kokkos::View<T const*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+      auto const extent = static_cast<std::size_t>(count);
+      Kokkos::deep_copy(exec, Numbers(reinterpret_cast<T*>(copy_.data()), extent),
+                        Given(data, extent));
+      return;
+    }
+    auto* const first = reinterpret_cast<std::byte*>(const_cast<T*>(data));
+    vendor::copy(exec, vendor::Way::ToDevice, {first, sizeof(T), {count, 1, count}, Part::All},
+                 copy_.data());
+  }
+  T const* data() const { return data_; }
+
+ private:
+  T const* data_ = nullptr;
+  Buffer<Exec> copy_;
+};
+
+/// Rows in compressed form as kernels see them (row source). A column may be listed twice in a row:
+/// its values are added.
+template <class Index>
+struct CsrSource {
+  Index const *begin, *column;
+  double const* value;
+
+  template <class Emit>
+  KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {
+    for (Index k = begin[row]; k < begin[row + 1]; ++k)
+      emit(static_cast<std::int64_t>(column[k]), value[k]);
+  }
+};
+
+/// What is wrong with rows, as the first row of each kind; `none` where there is none.
+struct CsrFaults {
+  static constexpr std::int64_t none = INT64_MAX;
+  std::int64_t begins =
+      none;  ///< whose begin is not between 0 and its end, or whose end is beyond the entries
+  std::int64_t columns = none;   ///< first row with a column outside
+  std::int64_t infinite = none;  ///< first row with a value that is not finite
+};
+
+template <class Index>
+struct FindBegins {
+  Index const* begin;
+  std::int64_t entries;
+  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t& first) const {
+    bool const fits = begin[row] >= 0 && begin[row] <= begin[row + 1] &&
+                      static_cast<std::int64_t>(begin[row + 1]) <= entries;
+    if (!fits && row < first) first = row;
+  }
+};
+
+template <class Index>
+struct FindColumns {
+  CsrSource<Index> rows;
+  std::int64_t cols;
+  KOKKOS_FUNCTION void operator()(std::int64_t row, std::int64_t& outside,
+                                  std::int64_t& infinite) const {
+    rows(row, [&](std::int64_t column, double value) {
+      if ((column < 0 || column >= cols) && row < outside) outside = row;
+      if (!(value - value == 0) && row < infinite) infinite = row;
+    });
+  }
+};
+
+/// Looks at `rows` rows whose columns are below `cols` and which have `entries` entries. Fences.
+template <class Index>
+CsrFaults faults_of(Exec const& exec, CsrSource<Index> const& source, std::int64_t rows,
+                    std::int64_t cols, std::int64_t entries) {
+  CsrFaults found;
+  using Range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_reduce("strata::c::csr::begins", Range(exec, 0, rows),
+                          FindBegins<Index>{source.begin, entries},
+                          Kokkos::Min<std::int64_t>(found.begins));
+  exec.fence("strata::c::csr::begins");
+  if (rows == 0 || found.begins != CsrFaults::none) return rows == 0 ? CsrFaults{} : found;
+  Kokkos::parallel_reduce(
+      "strata::c::csr::columns", Range(exec, 0, rows), FindColumns<Index>{source, cols},
+      Kokkos::Min<std::int64_t>(found.columns), Kokkos::Min<std::int64_t>(found.infinite));
+  exec.fence("strata::c::csr::columns");
+  return found;
+}
+
+}  // namespace strata::c::detail
+
+#endif
