@@ -166,12 +166,14 @@ struct MleResult {
   std::optional<geostat::FitOptions> asked;       ///< options of a fit
   std::optional<geostat::Fit> fit;
   std::optional<geostat::LikelihoodGradient> gradient;
-  std::optional<StandardErrorsSummary> standard_errors;     ///< of a fit
-  std::vector<geostat::ProfileInterval> profile_intervals;  ///< of its parameters, in their order
+  std::optional<StandardErrorsSummary> standard_errors;  ///< standard errors of a fit
+  /// intervals of its parameters, in their order
+  std::vector<geostat::ProfileInterval> profile_intervals;
   std::optional<PredictionSummary> prediction;
   std::optional<DivergenceSummary> divergence;
   ooc::PrecisionRule rule;
-  std::string map;                      ///< of the tiles' precisions, as `PrecisionMap::to_text`
+  /// map of the tiles' precisions, as `PrecisionMap::to_text`
+  std::string map;
   std::vector<double> log_likelihoods;  ///< log-likelihood of each evaluation of a fit
   std::string output;
   std::vector<std::string> warnings;  ///< what the user should know of the data and the model

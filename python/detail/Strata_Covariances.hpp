@@ -103,7 +103,7 @@ inline geostat::FitOptions told(geostat::FitOptions options, PyObject* on_step, 
   return options;
 }
 
-/// Of a factorisation, and of passes over the covariances, which are evaluated anew.
+/// Flops of a factorisation, and of passes over the covariances, which are evaluated anew.
 inline double factor_flops(std::int64_t n) { return std::pow(static_cast<double>(n), 3) / 3; }
 inline double pass_flops(std::int64_t n, std::int64_t columns) {
   return (1000.0 + static_cast<double>(columns)) * std::pow(static_cast<double>(n), 2);
