@@ -17,6 +17,10 @@
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/Strata_ProfileInterval.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_CrossValidation.hpp>
+#include <geostat/kriging/Strata_PredictionGrid.hpp>
+#include <geostat/kriging/Strata_Simulation.hpp>
+#include <geostat/kriging/Strata_Variogram.hpp>
 #include <geostat/model/Strata_Trend.hpp>
 
 #endif

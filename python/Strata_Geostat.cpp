@@ -59,10 +59,10 @@ void update(Shared const& f, MaternCovariance const& covariance) {
                     });
 }
 
-Likelihood likelihood(Shared const& f, In const& values, std::string const& mean) {
+Likelihood likelihood(Shared const& f, In const& values, Trend const& trend) {
   auto const y = detail::require_vector("values", values);
   return detail::work_with(f, pass_flops(f->order(), 2),
-                           [kept = Kept(values), y, how = from_name<Mean>(mean)](Factoring& work) {
+                           [kept = Kept(values), y, how = trend](Factoring& work) {
                              auto const found = log_likelihood(work.exec, work.factor, y, how);
                              if (found.info != 0) throw NotPositiveDefinite(found.info);
                              return found;
@@ -70,14 +70,15 @@ Likelihood likelihood(Shared const& f, In const& values, std::string const& mean
 }
 
 Prediction prediction(Shared const& f, In const& values, In const& at, std::string const& metric,
-                      std::string const& mean) {
+                      Trend const& trend, std::optional<In> const& X, bool variances) {
   auto const y = detail::require_vector("values", values);
   auto const places = locations("new_locations", at, metric);
-  return detail::work_with(
-      f, pass_flops(f->order(), places.size()),
-      [kept = Kept(values), y, places, how = from_name<Mean>(mean)](Factoring& work) {
-        return predict(work.exec, work.factor, y, places, how);
-      });
+  PredictionOptions const options{.trend_columns = detail::columns_of("X_new", X),
+                                  .variances = variances};
+  return detail::work_with(f, pass_flops(f->order(), places.size()),
+                           [kept = Kept(values), y, places, how = trend, options](Factoring& work) {
+                             return predict(work.exec, work.factor, y, places, how, options);
+                           });
 }
 
 dense::LogDeterminantEstimate log_determinant(Shared const& f) {
@@ -115,9 +116,9 @@ struct Fitted {
 };
 
 FitOptions default_options(In const& at, std::string const& metric, In const& values,
-                           std::string const& mean) {
+                           Trend const& trend) {
   return default_fit_options(locations("locations", at, metric),
-                             detail::require_vector("values", values), from_name<Mean>(mean));
+                             detail::require_vector("values", values), trend);
 }
 
 Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
@@ -206,6 +207,7 @@ void bind_geostat(nb::module_& m) {
       .def_ro("converged", &Prediction::converged);
   nb::class_<KeptCovarianceFactor> covariance_factor(m, "CovarianceFactor",
                                                      "The factor of a covariance matrix.");
+  bind_kriging(m, covariance_factor);
   covariance_factor.def_prop_ro("order", &KeptCovarianceFactor::order)
       .def_prop_ro("covariance",
                    [](Shared const& f) {
@@ -217,10 +219,10 @@ void bind_geostat(nb::module_& m) {
                      return detail::answer(f, [](Factoring& work) { return work.factor.report(); });
                    })
       .def("update", &update, "covariance"_a)
-      .def("likelihood", &likelihood, "values"_a.noconvert(), "mean"_a)
+      .def("likelihood", &likelihood, "values"_a.noconvert(), "trend"_a)
       .def("log_determinant", &log_determinant)
       .def("predict", &prediction, "values"_a.noconvert(), "new_locations"_a.noconvert(),
-           "metric"_a, "mean"_a);
+           "metric"_a, "trend"_a, "X_new"_a.none(), "variances"_a);
   m.def("covariance_factor", &factor, "covariance"_a, "locations"_a.noconvert(), "metric"_a,
         "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a);
   m.def("covariance_matrix", &fill_matrix, "covariance"_a, "locations"_a.noconvert(), "metric"_a,
@@ -264,7 +266,7 @@ void bind_geostat(nb::module_& m) {
           "search"_a, "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a);
   bind_inference(m, covariance_factor);
   m.def("default_fit_options", &default_options, "locations"_a.noconvert(), "metric"_a,
-        "values"_a.noconvert(), "mean"_a);
+        "values"_a.noconvert(), "trend"_a);
   m.def(
       "fit",
       [](In const& at, std::string const& metric, In const& values, FitOptions const& chosen,

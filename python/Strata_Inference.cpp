@@ -47,21 +47,22 @@ using detail::In, detail::Kept, detail::Factoring;
 using Shared = detail::SharedCovarianceFactor;
 using Four = std::array<bool, 4>;
 
-LikelihoodGradient gradient(Shared const& f, In const& values, std::string const& mean,
+LikelihoodGradient gradient(Shared const& f, In const& values, Trend const& trend,
                             Four const& wanted) {
   auto const y = detail::require_vector("values", values);
-  return detail::work_with(
-      f, 6 * detail::factor_flops(f->order()),
-      [kept = Kept(values), y, how = from_name<Mean>(mean), wanted](Factoring& work) {
-        auto const found = log_likelihood_gradient(work.exec, work.factor, y, how, wanted);
-        if (found.info != 0) throw NotPositiveDefinite(found.info);
-        return found;
-      });
+  return detail::work_with(f, 6 * detail::factor_flops(f->order()),
+                           [kept = Kept(values), y, how = trend, wanted](Factoring& work) {
+                             auto const found =
+                                 log_likelihood_gradient(work.exec, work.factor, y, how, wanted);
+                             if (found.info != 0) throw NotPositiveDefinite(found.info);
+                             return found;
+                           });
 }
 
-FisherInformation information(Shared const& f, Four const& wanted) {
-  return detail::work_with(f, 18 * detail::factor_flops(f->order()), [wanted](Factoring& work) {
-    auto const found = fisher_information(work.exec, work.factor, {.wanted = wanted});
+FisherInformation information(Shared const& f, Four const& wanted, Trend const& trend) {
+  FisherOptions const options{.wanted = wanted, .trend = trend};
+  return detail::work_with(f, 18 * detail::factor_flops(f->order()), [options](Factoring& work) {
+    auto const found = fisher_information(work.exec, work.factor, options);
     if (found.info != 0) throw NotPositiveDefinite(found.info);
     return found;
   });
@@ -108,8 +109,8 @@ void bind_reports(nb::module_& m) {
 
 void bind_inference(nb::module_& m, nb::class_<detail::KeptCovarianceFactor>& factor) {
   bind_reports(m);
-  factor.def("gradient", &gradient, "values"_a.noconvert(), "mean"_a, "wanted"_a)
-      .def("fisher_information", &information, "wanted"_a)
+  factor.def("gradient", &gradient, "values"_a.noconvert(), "trend"_a, "wanted"_a)
+      .def("fisher_information", &information, "wanted"_a, "trend"_a)
       .def("profile_interval", &interval, "values"_a.noconvert(), "options"_a, "parameter"_a,
            "level"_a, "tolerance"_a, "on_step"_a.none());
   m.def("standard_errors", &errors, "information"_a, "covariance"_a, "reasons"_a);

@@ -224,7 +224,8 @@ void at_theta(Exec const& exec, MleOptions const& options, Observations const& d
         exec, factor, data.values, data.trend, {true, true, true, true}, progress.listener());
   }
   if (options.kl) diverge(exec, options, data, factor, progress, result);
-  if (!options.predict.empty()) predict(exec, options, data, factor, progress, result);
+  validate(exec, options, data, factor, progress, result);
+  if (options.predicts()) predict(exec, options, data, factor, progress, result);
 }
 
 bool is_on_host(MleOptions const& options) {

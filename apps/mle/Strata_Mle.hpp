@@ -13,6 +13,8 @@
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_ProfileInterval.hpp>
+#include <geostat/kriging/Strata_CrossValidation.hpp>
+#include <geostat/kriging/Strata_Variogram.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -82,11 +84,18 @@ struct MleOptions {
   geostat::LogDet log_det = geostat::LogDet::Corrected;
   std::size_t max_memory = 0;  ///< bytes of the host; 0: what is available
 
-  std::string predict;       ///< path of a file of locations
-  std::string output, json;  ///< paths, empty: not wanted
+  std::string predict;           ///< path of a file of locations
+  std::string grid;              ///< in their place, as `PredictionGrid::parse` takes it, or "auto"
+  std::int64_t simulations = 0;  ///< conditional ones at these locations
+  bool no_variance = false;      ///< means alone
+  std::string loo;               ///< path: the observations predicted from the others
+  std::string folds;             ///< "K" or "K,random|blocks" left out together; empty: one by one
+  std::string variogram;         ///< path: the empirical one
+  std::string output, json;      ///< paths, empty: not wanted
 
   std::shared_ptr<Communicator const> comm;  ///< the ranks that share the matrix; none: one
 
+  bool predicts() const { return !predict.empty() || !grid.empty(); }
   bool fits() const { return generate == 0 && !theta; }
   /// Those of --trend, or of --mean.
   TrendTerms terms() const {
@@ -132,6 +141,23 @@ struct PredictionSummary {
   double observation_variance = 0;  ///< average, of a new observation: with the nugget
   double backward_error = 0;
   bool converged = true;
+  std::string grid;                ///< of a map, as `PredictionGrid::to_text`
+  std::vector<std::string> files;  ///< of a map in grids
+  std::int64_t simulations = 0;    ///< fields that were drawn there
+  double ridge = 0;                ///< of these, in parts of sigma2
+};
+
+/// An observation that the others predict badly.
+struct Outlier {
+  std::int64_t number;  ///< in the file, from 1, of those that were read
+  double observed, predicted, z;
+};
+
+/// What the observations say of each other.
+struct ValidationSummary {
+  geostat::CrossValidation of;
+  std::string folds;              ///< as asked for; empty: one by one
+  std::vector<Outlier> outliers;  ///< the five largest |z|
 };
 
 /// The factor in low precision against one in fp64.
@@ -170,6 +196,8 @@ struct MleResult {
   /// intervals of its parameters, in their order
   std::vector<geostat::ProfileInterval> profile_intervals;
   std::optional<PredictionSummary> prediction;
+  std::optional<ValidationSummary> validation;
+  std::vector<geostat::VariogramClass> variogram;
   std::optional<DivergenceSummary> divergence;
   ooc::PrecisionRule rule;
   /// map of the tiles' precisions, as `PrecisionMap::to_text`
@@ -216,7 +244,11 @@ using MleFactor = geostat::CovarianceFactor<Kokkos::DefaultExecutionSpace>;
 /// Whether this rank writes and prints.
 bool reports(MleOptions const& options);
 
-/// Kriging at the locations of --predict, to --output. Collective.
+/// Leave one out or folds, to --loo, and the empirical variogram, to --variogram. Collective.
+void validate(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
+              Observations const& data, MleFactor& factor, Progress& progress, MleResult& result);
+
+/// Kriging at the locations of --predict or --predict-grid, to --output, with --simulations. Collective.
 void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
              Observations const& data, MleFactor& factor, Progress& progress, MleResult& result);
 

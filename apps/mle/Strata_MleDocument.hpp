@@ -161,6 +161,11 @@ constexpr auto fields_of_rest() {
   return std::tuple(
       Field("kl", &R::divergence, "Divergence of the factor from one in fp64.",
             {.absent = "it was not asked for"}),
+      Field("variogram", &variogram_of,
+            "Empirical variogram of what the trend leaves, where --variogram asked for it."),
+      Field("validation", &R::validation,
+            "Observations predicted from the others, where --loo asked for it.",
+            {.absent = "it was not asked for"}),
       Field("prediction",
             [](R const& r) {
               return r.prediction ? std::optional(PredictionOfResult{&r}) : std::nullopt;

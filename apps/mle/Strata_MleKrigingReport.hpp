@@ -15,6 +15,9 @@ std::string two_digits(double value);
 /// The trend's coefficients, with errors that the covariance's own uncertainty is not in.
 void show_trend(Report& report, MleResult const& result);
 
+/// How well the observations predict each other, and their variogram.
+void show_validation(Report& report, MleResult const& result);
+
 /// What was predicted, in short.
 void show_prediction(Report& report, MleResult const& result);
 

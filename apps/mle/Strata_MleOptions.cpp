@@ -3,6 +3,7 @@
 #include <apps/mle/Strata_Mle.hpp>
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Text.hpp>
+#include <geostat/kriging/Strata_PredictionGrid.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -77,6 +78,21 @@ void add_task_options(CLI::App& command, MleOptions& options) {
             "kriging at the locations of this file (x,y or lon,lat), to --output; after a fit too: "
             "mean, variance and sd of the field without the nugget's noise, and of a new "
             "observation, with it");
+  group.add("--predict-grid", options.grid, "X0:X1:DX,Y0:Y1:DY|auto",
+            "kriging at the centres of a grid's cells: to --output MAP.csv, or MAP.asc, of which "
+            "MAP.mean.asc and MAP.sd.asc become ESRI ASCII grids");
+  group.count("--simulations", options.simulations, "M",
+              "fields drawn there that agree with the observations: columns or grids sim1 to simM");
+  group.flag("--no-variance", options.no_variance,
+             "means alone, which takes a fraction of the time");
+  group.add("--loo", options.loo, "LOO.csv",
+            "predict each observation from the others, by the factor that is there: residuals and "
+            "z-scores");
+  group.add(
+      "--loo-folds", options.folds, "K[,random|blocks]",
+      "leave out K parts, one after the other: at random, or regions [each observation alone]");
+  group.add("--variogram", options.variogram, "VARIOGRAM.csv",
+            "the empirical variogram of what the trend leaves, beside that of the covariance");
   group.flag("--gradient", options.gradient,
              "also the exact gradient of the log-likelihood there; after a fit too");
   group.flag("--kl", options.kl,
@@ -167,6 +183,25 @@ geostat::MaternCovariance within(geostat::MaternCovariance const& start,
   return geostat::covariance_of(parameters);
 }
 
+// What is predicted and where it goes.
+void check_kriging(MleOptions const& options) {
+  require(options.predict.empty() || options.grid.empty(),
+          "give one of --predict and --predict-grid");
+  require(!options.predicts() || !options.output.empty(),
+          options.grid.empty() ? "--predict needs --output" : "--predict-grid needs --output");
+  require(options.output.empty() || options.generate > 0 || options.predicts(),
+          "--output goes with --predict or --generate");
+  require(options.predicts() || (options.simulations == 0 && !options.no_variance),
+          "--simulations and --no-variance are of --predict or --predict-grid");
+  require(options.folds.empty() || !options.loo.empty(), "--loo-folds is of --loo");
+  auto const needed = options.terms().needed();
+  require(options.grid.empty() || needed.empty(),
+          "--predict-grid has x and y alone, and --trend needs ",
+          needed.empty() ? "" : needed.front(), "; give its cells to --predict");
+  if (!options.grid.empty() && options.grid != "auto")
+    (void)geostat::PredictionGrid::parse(options.grid);
+}
+
 }  // namespace
 
 void add_mle_options(CLI::App& command, MleOptions& options) {
@@ -182,7 +217,8 @@ void check(MleOptions const& options) {
   require(generates == options.locations.empty(), "give exactly one of --locations and --generate");
   require(!generates || (options.theta && !options.output.empty()),
           "--generate needs --theta and --output");
-  require(!generates || (!options.evaluate && options.predict.empty()),
+  bool const looks = !options.loo.empty() || !options.variogram.empty();
+  require(!generates || (!options.evaluate && !options.predicts() && !looks),
           "--generate writes a field; give its file to --locations for the rest");
   require(!generates || !options.skip_missing,
           "--skip-missing is of observations that are read, and --generate makes them");
@@ -196,7 +232,7 @@ void check(MleOptions const& options) {
   require(options.columns.empty() || options.columns.size() == 3,
           "--columns: ", options.columns.size(), " names, must be three: X,Y,VALUE");
   require(!options.evaluate || options.theta, "--evaluate needs --theta");
-  require(!options.theta || generates || options.evaluate || !options.predict.empty(),
+  require(!options.theta || generates || options.evaluate || options.predicts() || looks,
           "--theta goes with --evaluate or --predict; --start is where a fit begins");
   bool const fitting = options.start || options.lower || options.upper || !options.fix.empty();
   require(options.fits() || !fitting,
@@ -210,16 +246,19 @@ void check(MleOptions const& options) {
   require(!options.fits() || geostat::can_fit(options.search),
           "this build has no NLopt (Debian: libnlopt-dev), whose searches bobyqa and nelder-mead "
           "are; --search scoring needs none");
-  require(options.predict.empty() || !options.output.empty(), "--predict needs --output");
-  require(options.output.empty() || generates || !options.predict.empty(),
-          "--output goes with --predict or --generate");
+  check_kriging(options);
   check(options.tiles, options.comm.get());
   require(!generates || !precision_rule(options.tiles).may_mix(),
           "--epsilon is of tiles below fp64, and --generate makes a field in fp64");
   require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
-  require(options.output.empty() || options.output.ends_with(".csv"), "--output: ", options.output,
-          ": what is written is CSV; give a name that ends in .csv");
-  check_writable({{"--output", options.output}, {"--json", options.json}});
+  bool const is_map = !options.grid.empty() && options.output.ends_with(".asc");
+  require(options.output.empty() || is_map || options.output.ends_with(".csv"),
+          "--output: ", options.output, ": what is written is CSV; give a name that ends in .csv",
+          options.grid.empty() ? "" : ", or .asc for grids");
+  check_writable({{"--output", options.output},
+                  {"--json", options.json},
+                  {"--loo", options.loo},
+                  {"--variogram", options.variogram}});
 }
 
 geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {

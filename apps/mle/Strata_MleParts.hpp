@@ -8,6 +8,7 @@
 #include <geostat/Strata_GeostatFields.hpp>
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -192,6 +193,75 @@ constexpr auto fields_of(TrendOfResult const*) {
 }
 std::optional<TrendOfResult> trend_of(MleResult const& result);
 
+/// A class of the empirical variogram with the covariance that is beside it.
+struct VariogramOfResult {
+  geostat::VariogramClass of;  ///< The class.
+  double model = 0;            ///< The covariance's semivariance at its distance.
+};
+/// What is told of it.
+constexpr auto fields_of(VariogramOfResult const*) {
+  using V = VariogramOfResult;
+  return std::tuple(
+      Field("distance", [](V const& v) { return v.of.distance; }, "Mean distance of the pairs.",
+            {.schema = R"("minimum": 0)"}),
+      Field("semivariance", [](V const& v) { return v.of.semivariance; },
+            "Half of the mean square of their differences.", {.schema = R"("minimum": 0)"}),
+      Field("pairs", [](V const& v) { return v.of.pairs; }, "Number of pairs of observations.",
+            {.schema = R"("minimum": 0)"}),
+      Field("model", &V::model, "Semivariance of the covariance at that distance."));
+}
+std::vector<VariogramOfResult> variogram_of(MleResult const& result);
+
+/// How many of the observations lie in intervals of a level.
+struct Coverage {
+  double level = 0, part = 0;  ///< Of the intervals; of the observations.
+};
+/// What is told of it.
+constexpr auto fields_of(Coverage const*) {
+  using C = Coverage;
+  return std::tuple(Field("level", &C::level, "Level of the prediction intervals."),
+                    Field("part", &C::part, "Part of the observations inside.",
+                          {.schema = R"("minimum": 0)"}));
+}
+
+/// What is told of an outlier.
+constexpr auto fields_of(Outlier const*) {
+  using O = Outlier;
+  return std::tuple(
+      Field("observation", &O::number, "Number of the observation in the file, from 1."),
+      Field("observed", &O::observed, "Value of the observation."),
+      Field("predicted", &O::predicted, "Value predicted from the others."),
+      Field("z", &O::z, "Difference of the two, in standard deviations."));
+}
+
+/// What is told of the observations that are predicted from each other.
+constexpr auto fields_of(ValidationSummary const*) {
+  using V = ValidationSummary;
+  return std::tuple(
+      Field("folds", &V::folds, "Parts, as --loo-folds has them; empty: each observation alone."),
+      Field("rmse", [](V const& v) { return v.of.rmse; }, "Root of the mean square residual.",
+            {.schema = R"("minimum": 0)"}),
+      Field(
+          "mean_error", [](V const& v) { return v.of.mean_error; }, "Mean of the residuals."),
+      Field("mean_square_z", [](V const& v) { return v.of.mean_square_z; },
+            "Mean square of the residuals in their standard deviations; near 1 where variances "
+            "are right.",
+            {.schema = R"("minimum": 0)"}),
+      Field("coverage",
+            [](V const& v) {
+              std::vector<Coverage> all;
+              for (std::size_t k = 0; k < v.of.coverage.size(); ++k)
+                all.push_back({geostat::coverage_levels[k], v.of.coverage[k]});
+              return all;
+            },
+            "Coverage of prediction intervals."),
+      Field("without", [](V const& v) { return v.of.without; },
+            "Number of observations whose trend the others do not tell.",
+            {.schema = R"("minimum": 0)"}),
+      Field("outliers", &V::outliers, "Observations with the five largest |z|."),
+      Field("seconds", [](V const& v) { return v.of.seconds; }, "Time of all.", {.unit = "s"}));
+}
+
 /// A prediction with the trend and the file that it belongs to.
 struct PredictionOfResult {
   MleResult const* of;  ///< The result, with a prediction.
@@ -226,7 +296,18 @@ constexpr auto fields_of(PredictionOfResult const*) {
             "Backward error of the solves, normwise.", {.schema = R"("minimum": 0)"}),
       Field(
           "output", [](P const& p) { return p.of->output; },
-          "File that the predictions went to; empty: none."));
+          "File that the predictions went to; empty: none."),
+      Field(
+          "grid", [](P const& p) { return p.summary().grid; },
+          "Cells of a map by their centres, X0:X1:DX,Y0:Y1:DY; else empty."),
+      Field(
+          "files", [](P const& p) { return p.summary().files; }, "Grids of a map."),
+      Field("simulations", [](P const& p) { return p.summary().simulations; },
+            "Number of fields drawn there that agree with the observations.",
+            {.schema = R"("minimum": 0)"}),
+      Field("ridge", [](P const& p) { return p.summary().ridge; },
+            "Variance added to each place for their factor, in parts of sigma2.",
+            {.schema = R"("minimum": 0)"}));
 }
 
 /// What is told of the divergence.

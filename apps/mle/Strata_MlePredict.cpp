@@ -6,16 +6,29 @@
 #include <comm/Strata_Together.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <geostat/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_PredictionGrid.hpp>
+#include <geostat/kriging/Strata_Simulation.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace strata::apps {
 
 namespace {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+
+// Where to predict: a file's locations, or the cells of a grid.
+struct Places {
+  Stations stations;
+  std::optional<geostat::PredictionGrid> grid;
+};
 
 // Coordinates as those of the observations are called, if they are there, and what the trend needs.
 StationColumns new_columns(MleOptions const& options) {
@@ -24,56 +37,129 @@ StationColumns new_columns(MleOptions const& options) {
   return columns;
 }
 
+Places read_places(MleOptions const& options, Observations const& data, Progress& progress) {
+  auto const metric = data.locations.metric;
+  if (options.grid.empty()) {
+    progress.phase("reading " + options.predict);
+    auto read =
+        read_locations(options.predict, {.on_progress = progress.listener()}, new_columns(options));
+    require(metric_of(read) == metric, options.predict, " has ",
+            read.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
+            read.geographic ? "x,y" : "lon,lat");
+    return {read, std::nullopt};
+  }
+  auto const grid = options.grid == "auto" ? geostat::PredictionGrid::around(data.locations)
+                                           : geostat::PredictionGrid::parse(options.grid);
+  auto const cells = grid.locations(metric);
+  return {{.geographic = metric == geostat::Metric::GreatCircle,
+           .x = cells.x,
+           .y = cells.y,
+           .value = {}},
+          grid};
+}
+
+double average(std::vector<double> const& values) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::vector<double> roots(std::vector<double> const& values) {
+  std::vector<double> result;
+  for (double const value : values) result.push_back(std::sqrt(value));
+  return result;
+}
+
+// Of the field, and of an observation there, which has the nugget's error as well.
+std::vector<Column> columns_of(geostat::Prediction const& prediction,
+                               std::vector<double> const& new_variance,
+                               geostat::Simulation const& simulation) {
+  std::vector<Column> columns{{"mean", prediction.mean}};
+  if (!prediction.variance.empty()) {
+    columns.push_back({"variance", prediction.variance});
+    columns.push_back({"sd", roots(prediction.variance)});
+    columns.push_back({"observation_variance", new_variance});
+    columns.push_back({"observation_sd", roots(new_variance)});
+  }
+  for (std::size_t k = 0; k < simulation.fields.extent(1); ++k) {
+    std::vector<double> field(simulation.fields.extent(0));
+    for (std::size_t i = 0; i < field.size(); ++i) field[i] = simulation.fields(i, k);
+    columns.push_back({"sim" + std::to_string(k + 1), std::move(field)});
+  }
+  return columns;
+}
+
+// A grid for each of mean, sd and the simulations. Returns their files.
+std::vector<std::string> write_grids(MleOptions const& options, geostat::PredictionGrid const& grid,
+                                     std::vector<Column> const& columns, bool writes) {
+  std::vector<std::string> files;
+  auto const stem = options.output.substr(0, options.output.size() - std::string(".asc").size());
+  for (auto const& column : columns) {
+    bool const is_map =
+        column.name == "mean" || column.name == "sd" || column.name.starts_with("sim");
+    if (!is_map) continue;
+    files.push_back(stem + "." + column.name + ".asc");
+    if (writes) geostat::write_ascii_grid(files.back(), grid, column.values);
+  }
+  return files;
+}
+
+void write_table(MleOptions const& options, Stations const& places, std::vector<Column> columns,
+                 Progress& progress) {
+  columns.insert(columns.begin(), {{places.geographic ? "lon" : "x", places.x},
+                                   {places.geographic ? "lat" : "y", places.y}});
+  auto others = places.others;
+  for (auto& other : others)
+    if (std::ranges::find(columns, other.name, &Column::name) != columns.end())
+      other.name = "given " + other.name;
+  write_columns(options.output, columns, progress.listener(), others);
+}
+
 }  // namespace
 
 bool reports(MleOptions const& options) { return !options.comm || options.comm->rank() == 0; }
 
-void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
-             Observations const& data, MleFactor& factor, Progress& progress, MleResult& result) {
-  progress.phase("reading " + options.predict);
-  auto const locations = together(factor.comm(), [&] {
-    auto read =
-        read_locations(options.predict, {.on_progress = progress.listener()}, new_columns(options));
-    require(metric_of(read) == data.locations.metric, options.predict, " has ",
-            read.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
-            read.geographic ? "x,y" : "lon,lat");
-    return read;
-  });
-  progress.phase(words("predicting at ", locations.x.size(), " locations"));
-  auto const prediction = geostat::predict(
-      exec, factor, data.values, {locations.x, locations.y, metric_of(locations)}, data.trend,
-      {.trend_columns = options.terms().columns(locations), .on_progress = progress.listener()});
-  // Of the field, and of an observation there, which has the nugget's error as well.
-  std::vector<double> sd, new_variance, new_sd;
-  for (double const variance : prediction.variance) {
-    sd.push_back(std::sqrt(variance));
-    new_variance.push_back(variance + result.theta.nugget);
-    new_sd.push_back(std::sqrt(new_variance.back()));
+void predict(Exec const& exec, MleOptions const& options, Observations const& data,
+             MleFactor& factor, Progress& progress, MleResult& result) {
+  auto const [places, grid] =
+      together(factor.comm(), [&] { return read_places(options, data, progress); });
+  progress.phase(words("predicting at ", places.x.size(), " locations"));
+  geostat::Locations const at{places.x, places.y, data.locations.metric};
+  auto const trend_columns = options.terms().columns(places);
+  auto const prediction = geostat::predict(exec, factor, data.values, at, data.trend,
+                                           {.trend_columns = trend_columns,
+                                            .variances = !options.no_variance,
+                                            .on_progress = progress.listener()});
+  geostat::Simulation simulation;
+  if (options.simulations > 0) {
+    progress.phase(words("simulations at ", places.x.size(), " locations"));
+    simulation = geostat::simulate(exec, factor, data.values, at, data.trend,
+                                   {.count = options.simulations,
+                                    .seed = options.seed,
+                                    .trend_columns = trend_columns,
+                                    .max_bytes = memory_limit(options.max_memory).bytes});
   }
-  std::vector<Column> const columns{{locations.geographic ? "lon" : "x", locations.x},
-                                    {locations.geographic ? "lat" : "y", locations.y},
-                                    {"mean", prediction.mean},
-                                    {"variance", prediction.variance},
-                                    {"sd", sd},
-                                    {"observation_variance", new_variance},
-                                    {"observation_sd", new_sd}};
-  auto others = locations.others;
-  for (auto& other : others)
-    if (std::ranges::find(columns, other.name, &Column::name) != columns.end())
-      other.name = "given " + other.name;
+  std::vector<double> new_variance = prediction.variance;
+  for (double& variance : new_variance) variance += result.theta.nugget;
+  auto const columns = columns_of(prediction, new_variance, simulation);
+  std::vector<std::string> files;
   together(factor.comm(), [&] {
-    if (!reports(options)) return;
     progress.phase("writing " + options.output);
-    write_columns(options.output, columns, progress.listener(), others);
+    if (grid && options.output.ends_with(".asc"))
+      files = write_grids(options, *grid, columns, reports(options));
+    else if (reports(options))
+      write_table(options, places, columns, progress);
   });
-  auto const count = static_cast<double>(locations.x.size());
-  auto const average = [count](std::vector<double> const& v) {
-    return std::accumulate(v.begin(), v.end(), 0.0) / count;
-  };
-  result.prediction = {options.predict,          static_cast<std::int64_t>(locations.x.size()),
-                       average(prediction.mean), average(prediction.variance),
-                       average(new_variance),    prediction.backward_error,
-                       prediction.converged};
+  result.prediction = {options.predict,
+                       static_cast<std::int64_t>(places.x.size()),
+                       average(prediction.mean),
+                       average(prediction.variance),
+                       average(new_variance),
+                       prediction.backward_error,
+                       prediction.converged,
+                       grid ? grid->to_text() : "",
+                       files,
+                       options.simulations,
+                       simulation.ridge};
 }
 
 }  // namespace strata::apps

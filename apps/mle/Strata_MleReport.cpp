@@ -253,6 +253,7 @@ Report report(MleResult const& result) {
   show_likelihood(report, result);
   show_precisions(report, result);
   show_divergence(report, result);
+  show_validation(report, result);
   show_prediction(report, result);
   show_gradient(report, result);
   show_seconds(report, result);

@@ -146,10 +146,10 @@ std::int64_t MleResult::free_parameters() const {
 Exit MleResult::exit() const {
   if (is_ended) return Exit::Ended;
   if (likelihood && likelihood->info != 0) return Exit::NotPositiveDefinite;
-  bool const converged = (!fit || fit->converged) && (!likelihood || likelihood->solve_converged) &&
-                         log_det_known() && (!prediction || prediction->converged) &&
-                         (!gradient || gradient->solve_converged) &&
-                         (!standard_errors || standard_errors->converged);
+  bool const converged =
+      (!fit || fit->converged) && (!likelihood || likelihood->solve_converged) && log_det_known() &&
+      (!prediction || prediction->converged) && (!gradient || gradient->solve_converged) &&
+      (!validation || validation->of.converged) && (!standard_errors || standard_errors->converged);
   return converged ? Exit::Solved : Exit::NotConverged;
 }
 

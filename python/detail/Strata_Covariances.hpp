@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,7 +104,24 @@ inline geostat::FitOptions told(geostat::FitOptions options, PyObject* on_step, 
   return options;
 }
 
-/// Flops of a factorisation, and of passes over the covariances, which are evaluated anew.
+/// The columns of an array of one or two dimensions; none: no column.
+///
+/// Throws   ShapeError.
+inline std::vector<std::vector<double>> columns_of(char const* name, std::optional<In> const& X) {
+  std::vector<std::vector<double>> columns;
+  if (!X) return columns;
+  auto const found = require_stored(name, *X);
+  std::int64_t const rows = found.transposed ? found.cols : found.rows,
+                     cols = found.transposed ? found.rows : found.cols;
+  for (std::int64_t j = 0; j < cols; ++j) {
+    columns.emplace_back();
+    for (std::int64_t i = 0; i < rows; ++i)
+      columns.back().push_back(found.data[found.transposed ? j + i * found.ld : i + j * found.ld]);
+  }
+  return columns;
+}
+
+/// Of a factorisation, and of passes over the covariances, which are evaluated anew.
 inline double factor_flops(std::int64_t n) { return std::pow(static_cast<double>(n), 3) / 3; }
 inline double pass_flops(std::int64_t n, std::int64_t columns) {
   return (1000.0 + static_cast<double>(columns)) * std::pow(static_cast<double>(n), 2);
@@ -112,6 +130,9 @@ inline double pass_flops(std::int64_t n, std::int64_t columns) {
 }  // namespace strata::python::detail
 
 namespace strata::python {
+
+/// Trends, cross-validation, simulations, variograms.
+void bind_kriging(nb::module_& m, nb::class_<detail::KeptCovarianceFactor>& factor);
 
 /// Gradients, the Fisher information and what follows from it, profile intervals.
 void bind_inference(nb::module_& m, nb::class_<detail::KeptCovarianceFactor>& factor);

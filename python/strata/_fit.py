@@ -5,14 +5,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from . import _arrays, _core
-from ._core import FitReport, FitStep, Likelihood, Matern, ProfileInterval, StandardErrors
+from ._core import CrossValidation, FitReport, FitStep, Likelihood, Matern, ProfileInterval, StandardErrors
 from ._errors import ShapeError
-from ._kriging import PARAMETERS, Factor, Mean, Metric, Parameter, Parameters, Prediction, Storage, as_places, as_values, choose, require_matern
+from ._kriging import PARAMETERS, Factor, Metric, Parameter, Parameters, Storage, as_places, as_values, choose, require_matern
 from ._plot import kriging_map
+from ._trend import Mean, Prediction, Trend
 
 
 class Fit:
@@ -32,11 +33,11 @@ class Fit:
         That it was fitted to.
     """
 
-    def __init__(self, report: FitReport, factor: Factor | None, observed: tuple[_arrays.Array, _arrays.Array], mean: Mean, options: _core.FitOptions) -> None:
+    def __init__(self, report: FitReport, factor: Factor | None, observed: tuple[_arrays.Array, _arrays.Array], trend: Trend, options: _core.FitOptions) -> None:
         self.report = report
         self.factor = factor
         self.locations, self.values = observed
-        self._mean: Mean = mean
+        self._trend = trend
         self._options = options
 
     @property
@@ -52,12 +53,27 @@ class Fit:
     def __repr__(self) -> str:
         return f"<strata.geostat.Fit {self.covariance!r}, log-likelihood {self.likelihood.log_likelihood:.10g}: {self.report.reason}>"
 
-    def predict(self, new_locations: Any) -> Prediction:
-        """Kriging at new places, with the values and the mean of the fit: see `Factor.predict`.
+    @property
+    def coefficients(self) -> dict[str, float]:
+        """Of the trend's columns, a constant among them, by generalised least squares."""
+        return {name: float(b) for name, b in zip(self._trend.core.names, self.likelihood.coefficients)}
+
+    @property
+    def coefficient_errors(self) -> dict[str, float]:
+        """Their standard errors at this covariance, whose own uncertainty is not in them."""
+        variances = self.likelihood.coefficient_covariance.diagonal()
+        return {name: float(v) ** 0.5 for name, v in zip(self._trend.core.names, variances)}
+
+    def predict(self, new_locations: Any, X_new: Any = None, *, variance: bool = True) -> Prediction:
+        """Kriging at new places, with the values and the trend of the fit: see `Factor.predict`.
 
         Parameters
         ----------
         new_locations : array of float64, (m, 2)
+        X_new : array of float64, (m, k), optional
+            The trend's columns there, if the fit has any.
+        variance : bool
+            Without it takes a fraction of the time.
 
         Returns
         -------
@@ -72,7 +88,60 @@ class Fit:
         ----------
         As `Factor.predict`.
         """
-        return self._there().predict(self.values, new_locations, self._mean)
+        return self._there()._predict(self.values, new_locations, self._trend, X_new, variance)
+
+    def loo(self, folds: int | Sequence[int] | None = None, *, seed: int = 1) -> CrossValidation:
+        """Each observation predicted from the others without a refit: see `Factor.loo`.
+
+        Parameters
+        ----------
+        folds : int or sequence of int, (n,), optional
+            As for `Factor.loo`.
+        seed : int
+            Of parts at random.
+
+        Returns
+        -------
+        CrossValidation
+
+        Raises
+        ------
+        ValueError
+            If there is no factor; for folds that do not fit.
+
+        References
+        ----------
+        As `Factor.loo`.
+        """
+        return self._there()._loo(self.values, self._trend, folds, seed)
+
+    def simulate(self, new_locations: Any, count: int = 1, *, X_new: Any = None, seed: int = 1) -> Any:
+        """Fields at new places that agree with the observations: see `Factor.simulate`.
+
+        Parameters
+        ----------
+        new_locations : array of float64, (m, 2)
+        count : int
+            How many.
+        X_new : array of float64, (m, k), optional
+            As for `predict`.
+        seed : int
+            The same fields for the same seed.
+
+        Returns
+        -------
+        array, (count, m)
+
+        Raises
+        ------
+        ValueError, MemoryError
+            If there is no factor; and as `Factor.simulate`.
+
+        References
+        ----------
+        As `Factor.simulate`.
+        """
+        return self._there()._simulate(self.values, new_locations, count, self._trend, X_new, seed)
 
     def standard_errors(self) -> StandardErrors:
         """Of the parameters that were fitted, those at a bound left out: see `Factor.standard_errors`.
@@ -92,7 +161,7 @@ class Fit:
         ----------
         As `Factor.standard_errors`.
         """
-        return self._there()._standard_errors(_core.why_no_error(self.report, self._options.fixed))
+        return self._there()._standard_errors(_core.why_no_error(self.report, self._options.fixed), self._trend.core)
 
     def profile_interval(
         self, parameter: Parameter, *, level: float = 0.95, tolerance: float = 1e-3, on_step: Callable[[FitStep], object] | None = None
@@ -172,6 +241,9 @@ def fit(
     upper: Matern | None = None,
     fixed: Parameters = (),
     mean: Mean = "constant",
+    X: Any = None,
+    names: Sequence[str] | None = None,
+    reml: bool = False,
     search: Literal["scoring", "bobyqa", "nelder-mead"] = "scoring",
     tolerance: float = 1e-5,
     max_evaluations: int = 500,
@@ -195,6 +267,13 @@ def fit(
     fixed : {"sigma2", "range", "nu", "nugget"} or iterable of them
         Parameters that stay as in `start`.
     mean : {"none", "constant"}
+    X : array of float64, (n, k), optional
+        Columns of a trend, whose coefficients are estimated with the covariance, as `Fit.coefficients`; a constant beside them unless mean is
+        "none" or they hold one. A pandas DataFrame's names are kept.
+    names : sequence of str, optional
+        What the columns are called.
+    reml : bool
+        Maximise the likelihood of contrasts, which the coefficients have no influence on.
     search : {"scoring", "bobyqa", "nelder-mead"}
         By the exact gradient, or without derivatives.
     tolerance : float
@@ -235,7 +314,8 @@ def fit(
     places, observed = as_places("locations", locations), as_values(values)
     if len(observed) != len(places):
         raise ShapeError(f"values are {len(observed)}, locations {len(places)}")
-    options = _core.default_fit_options(places, metric, observed, mean)
+    trend = Trend(mean, X, len(places), reml=reml, names=names)
+    options = _core.default_fit_options(places, metric, observed, trend.core)
     options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
     how = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
     for name, given in (("start", start), ("lower", lower), ("upper", upper)):
@@ -247,19 +327,30 @@ def fit(
     chosen = choose(fixed)
     options.fixed = [name in chosen for name in PARAMETERS]
     options.tolerance, options.max_evaluations = tolerance, max_evaluations
-    repeated, same, first, second = _core.copies(places, metric, observed)
-    if same > 0 and "nugget" not in chosen:
-        text = (
-            f"{repeated} places are in the data more than once, {same} times with the same value (locations {first + 1} and {second + 1}, "
-            "counted from 1): the likelihood grows as the nugget goes to 0, so that its lower bound decides the fit; leave copies out, or fix the nugget"
-        )
-        warnings.warn(text, UserWarning, stacklevel=2)
+    if "nugget" not in chosen:
+        warn_of_copies(places, metric, observed)
     report, factor = _core.fit(places, metric, observed, options, on_step)
+    warn_of_bounds(report, options, lower, upper)
+    return Fit(report, None if factor is None else Factor._of(factor, metric, places, how), (places.copy(), observed), trend, options)
+
+
+def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Matern | None, upper: Matern | None) -> None:
+    """Warn the caller's caller of parameters at bounds that were not given."""
     for name, bound in zip(PARAMETERS, report.at_bound):
         at = getattr(report.covariance, name)
         low, high = getattr(options.lower, name), getattr(options.upper, name)
         side, given = ("lower", lower) if at - low < high - at else ("upper", upper)
         if bound and given is None and not (name == "nugget" and at == 0):
             text = f"{name} is at its {side} bound, {at:.4g}, which is the default for these data: {side} sets others"
-            warnings.warn(text, UserWarning, stacklevel=2)
-    return Fit(report, None if factor is None else Factor._of(factor, metric, places, how), (places.copy(), observed), mean, options)
+            warnings.warn(text, UserWarning, stacklevel=3)
+
+
+def warn_of_copies(places: Any, metric: Metric, observed: Any) -> None:
+    """Warn the caller's caller of places that repeat with the same value."""
+    repeated, same, first, second = _core.copies(places, metric, observed)
+    if same > 0:
+        text = (
+            f"{repeated} places are in the data more than once, {same} times with the same value (locations {first + 1} and {second + 1}, "
+            "counted from 1): the likelihood grows as the nugget goes to 0, so that its lower bound decides the fit; leave copies out, or fix the nugget"
+        )
+        warnings.warn(text, UserWarning, stacklevel=3)

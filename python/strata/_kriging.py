@@ -4,47 +4,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, Union
 
 import numpy as np
 
 from . import _arrays, _core
-from ._core import CovarianceFactorReport, FisherInformation, Likelihood, LikelihoodGradient, Matern, StandardErrors
+from ._core import CovarianceFactorReport, CrossValidation, FisherInformation, Likelihood, LikelihoodGradient, Matern, StandardErrors
 from ._errors import ShapeError
+from ._trend import Mean, Prediction, Trend, chosen_mean
 
-Mean = Literal["none", "constant"]
 Metric = Literal["euclidean", "great-circle"]
 Storage = Literal["automatic", "host", "devices"]
 Parameter = Literal["sigma2", "range", "nu", "nugget"]
 Parameters = Union[Parameter, Iterable[Parameter]]
 PARAMETERS: tuple[Parameter, ...] = ("sigma2", "range", "nu", "nugget")
-
-
-class Prediction:
-    """The field where it was not observed.
-
-    Attributes
-    ----------
-    mean : array, (m,)
-        Its conditional expectation.
-    variance : array, (m,)
-        Of the field about it; a new observation's is larger by the nugget.
-    backward_error : float
-        Normwise, the worst of the solves.
-    converged : bool
-        All of them.
-    """
-
-    def __init__(self, core: _core.Prediction, package: Any) -> None:
-        self.mean = _arrays.like(np.asarray(core.mean), package)
-        self.variance = _arrays.like(np.asarray(core.variance), package)
-        self.backward_error = core.backward_error
-        self.converged = core.converged
-
-    def __repr__(self) -> str:
-        return f"<strata.geostat.Prediction at {len(self.mean)} locations>"
 
 
 class Factor:
@@ -165,7 +139,11 @@ class Factor:
         """
         return self._core.log_determinant()
 
-    def loglikelihood(self, values: Any, mean: Mean | None = None) -> Likelihood:
+    def _trend(self, mean: Mean | None, X: Any, reml: bool = False) -> _core.Trend:
+        how = chosen_mean(mean, stacklevel=4) if X is None else mean or "constant"
+        return Trend(how, X, self._core.order, reml=reml).core
+
+    def loglikelihood(self, values: Any, mean: Mean | None = None, *, X: Any = None, reml: bool = False) -> Likelihood:
         """The log-likelihood of these observations.
 
         Parameters
@@ -174,6 +152,11 @@ class Factor:
         mean : {"none", "constant"}
             The mean is zero, or one number, estimated with the covariance. Constant where it is not given, which is new and
             warns in this version.
+        X : array of float64, (n, k), optional
+            Columns of a trend, whose coefficients are estimated with the covariance; with a constant unless mean is "none" or they
+            hold one.
+        reml : bool
+            The likelihood of contrasts, which the coefficients have no influence on.
 
         Returns
         -------
@@ -189,9 +172,11 @@ class Factor:
         J. Ren, H. Ltaief, S. Abdulah, D. Keyes, Accelerating Mixed-Precision Out-of-Core Cholesky Factorization with Static Task
         Scheduling, equation 1.
         """
-        return self._core.likelihood(as_values(values), chosen_mean(mean))
+        return self._core.likelihood(as_values(values), self._trend(mean, X, reml))
 
-    def gradient(self, values: Any, mean: Mean | None = None, wanted: Parameters = PARAMETERS) -> LikelihoodGradient:
+    def gradient(
+        self, values: Any, mean: Mean | None = None, wanted: Parameters = PARAMETERS, *, X: Any = None, reml: bool = False
+    ) -> LikelihoodGradient:
         """The exact gradient of the log-likelihood by sigma2, range, nu and nugget.
 
         Parameters
@@ -201,6 +186,8 @@ class Factor:
             As for `loglikelihood`.
         wanted : {"sigma2", "range", "nu", "nugget"} or iterable of them
             The others are NaN. Without nu, where it is 1/2, 3/2 or 5/2, it takes less time.
+        X, reml
+            As for `loglikelihood`.
 
         Returns
         -------
@@ -221,7 +208,7 @@ class Factor:
         Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
         """
         chosen = choose(wanted)
-        return self._core.gradient(as_values(values), chosen_mean(mean), [name in chosen for name in PARAMETERS])
+        return self._core.gradient(as_values(values), self._trend(mean, X, reml), [name in chosen for name in PARAMETERS])
 
     def fisher_information(self, wanted: Parameters = PARAMETERS) -> FisherInformation:
         """What observations at these places tell of the parameters, whatever their values turn out to be.
@@ -248,7 +235,7 @@ class Factor:
         Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
         """
         chosen = choose(wanted)
-        return self._core.fisher_information([name in chosen for name in PARAMETERS])
+        return self._core.fisher_information([name in chosen for name in PARAMETERS], _core.trend("none", None, [], "ml"))
 
     def standard_errors(self, estimated: Parameters = PARAMETERS) -> StandardErrors:
         """How far estimates by maximum likelihood are from the truth, as far as the Fisher information tells.
@@ -277,11 +264,14 @@ class Factor:
         chosen = choose(estimated)
         return self._standard_errors(["" if name in chosen else "not estimated" for name in PARAMETERS])
 
-    def _standard_errors(self, reasons: list[str]) -> StandardErrors:
-        information = self._core.fisher_information([not reason for reason in reasons])
+    def _standard_errors(self, reasons: list[str], trend: _core.Trend | None = None) -> StandardErrors:
+        known = trend or _core.trend("none", None, [], "ml")
+        information = self._core.fisher_information([not reason for reason in reasons], known)
         return _core.standard_errors(information, self.covariance, reasons)
 
-    def predict(self, values: Any, new_locations: Any, mean: Mean | None = None) -> Prediction:
+    def predict(
+        self, values: Any, new_locations: Any, mean: Mean | None = None, *, X: Any = None, X_new: Any = None, variance: bool = True
+    ) -> Prediction:
         """Best linear prediction (kriging) of the field at new places.
 
         Parameters
@@ -290,6 +280,12 @@ class Factor:
         new_locations : array of float64, (m, 2)
         mean : {"none", "constant"}
             As for `loglikelihood`.
+        X : array of float64, (n, k), optional
+            As for `loglikelihood`.
+        X_new : array of float64, (m, k), optional
+            The same columns at the new places.
+        variance : bool
+            Without it takes a fraction of the time.
 
         Returns
         -------
@@ -304,21 +300,91 @@ class Factor:
         ----------
         Cressie, Statistics for Spatial Data, 1993, sections 3.2 and 3.4.5.
         """
-        found = self._core.predict(as_values(values), as_places("new_locations", new_locations), self._metric, chosen_mean(mean))
-        return Prediction(found, new_locations)
+        how = chosen_mean(mean) if X is None else mean or "constant"
+        return self._predict(values, new_locations, Trend(how, X, self._core.order), X_new, variance)
+
+    def _predict(self, values: Any, new_locations: Any, trend: Trend, X_new: Any, variance: bool) -> Prediction:
+        places = as_places("new_locations", new_locations)
+        columns = trend.at(X_new, len(places))
+        return Prediction(self._core.predict(as_values(values), places, self._metric, trend.core, columns, variance), new_locations)
+
+    def loo(
+        self, values: Any, mean: Mean = "constant", *, X: Any = None, folds: int | Sequence[int] | None = None, seed: int = 1
+    ) -> CrossValidation:
+        """Each observation predicted from the others, by the factor that is there.
+
+        Parameters
+        ----------
+        values : array of float64, (n,)
+        mean, X
+            As for `loglikelihood`. Coefficients of the trend are those of the others each time; the covariance stays.
+        folds : int or sequence of int, (n,), optional
+            So many parts at random, or a number for each observation: those of one number are left out together.
+        seed : int
+            Of the parts at random.
+
+        Returns
+        -------
+        CrossValidation
+            `residual` and `variance`, (n,), `rmse`, `mean_square_z` and `coverage`.
+
+        Raises
+        ------
+        ShapeError, TypeError, ValueError
+            As `loglikelihood`; for folds that do not fit.
+
+        References
+        ----------
+        Dubrule, Math. Geol. 15 (1983), doi:10.1007/BF01033232.
+        """
+        return self._loo(values, Trend(mean, X, self._core.order), folds, seed)
+
+    def _loo(self, values: Any, trend: Trend, folds: int | Sequence[int] | None, seed: int) -> CrossValidation:
+        parts: Sequence[int] = []
+        if folds is not None:
+            parts = _core.random_folds(self._core.order, folds, seed) if isinstance(folds, int) else [int(fold) for fold in folds]
+        return self._core.cross_validate(as_values(values), trend.core, parts)
+
+    def simulate(
+        self, values: Any, new_locations: Any, count: int = 1, mean: Mean = "constant", *, X: Any = None, X_new: Any = None, seed: int = 1
+    ) -> Any:
+        """Fields without noise at new places that agree with the observations (conditional simulation).
+
+        Parameters
+        ----------
+        values : array of float64, (n,)
+        new_locations : array of float64, (m, 2)
+        count : int
+            How many.
+        mean, X, X_new
+            As for `predict`; the uncertainty of the trend is in the fields.
+        seed : int
+            The same fields for the same seed.
+
+        Returns
+        -------
+        array, (count, m)
+
+        Raises
+        ------
+        ShapeError, TypeError, ValueError, MemoryError
+            As `predict`; MemoryError with the bytes needed, about 8 m^2.
+
+        References
+        ----------
+        Chiles and Delfiner, Geostatistics, 2012, section 7.3.
+        """
+        return self._simulate(values, new_locations, count, Trend(mean, X, self._core.order), X_new, seed)
+
+    def _simulate(self, values: Any, new_locations: Any, count: int, trend: Trend, X_new: Any, seed: int) -> Any:
+        places = as_places("new_locations", new_locations)
+        columns = trend.at(X_new, len(places))
+        drawn = self._core.simulate(as_values(values), places, self._metric, trend.core, columns, count, seed)
+        return _arrays.like(np.asarray(drawn), new_locations)
 
 
 def _factored(places: _arrays.Array, theta: tuple[float, float, float, float], options: dict[str, Any]) -> Factor:
     return Factor(places, Matern(*theta), **options)
-
-
-def chosen_mean(mean: Mean | None) -> Mean:
-    """That of the caller's caller; constant, with a warning, where none was given."""
-    if mean is not None:
-        return mean
-    text = "mean is 'constant' where it is not given, as in fit and in the program; before 0.3 it was 'none': give it to say which"
-    warnings.warn(text, FutureWarning, stacklevel=3)
-    return "constant"
 
 
 def choose(names: Parameters) -> set[str]:

@@ -15,6 +15,7 @@ import numpy as np
 from . import _arrays, _core
 from ._core import (
     CovarianceFactorReport,
+    CrossValidation,
     FisherInformation,
     FitReport,
     FitStep,
@@ -26,10 +27,12 @@ from ._core import (
     can_fit,
 )
 from ._fit import Fit, fit
-from ._kriging import Factor, Mean, Metric, Prediction, Storage, as_places, chosen_mean, require_matern
+from ._kriging import Factor, Metric, Storage, as_places, as_values, require_matern
+from ._trend import Mean, Prediction, Trend, chosen_mean
 
 __all__ = [
     "CovarianceFactorReport",
+    "CrossValidation",
     "Factor",
     "FisherInformation",
     "Fit",
@@ -48,6 +51,7 @@ __all__ = [
     "loglikelihood_and_gradient",
     "predict",
     "synthetic_field",
+    "variogram",
 ]
 
 
@@ -170,6 +174,8 @@ def predict(
     covariance: Matern,
     *,
     mean: Mean | None = None,
+    X: Any = None,
+    X_new: Any = None,
     metric: Metric = "euclidean",
     accuracy: float = 0.0,
     tile_size: int = 0,
@@ -185,7 +191,7 @@ def predict(
     values : array of float64, (n,)
     new_locations : array of float64, (m, 2)
     covariance : Matern
-    mean, metric, accuracy, tile_size, devices, budget_bytes, storage
+    mean, X, X_new, metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `Factor` and `Factor.predict`.
 
     Returns
@@ -201,7 +207,7 @@ def predict(
     ----------
     As `Factor.predict`.
     """
-    how = chosen_mean(mean)
+    how = chosen_mean(mean) if X is None else mean or "constant"
     factor = Factor(
         locations,
         covariance,
@@ -212,7 +218,7 @@ def predict(
         budget_bytes=budget_bytes,
         storage=storage,
     )
-    return factor.predict(values, new_locations, how)
+    return factor.predict(values, new_locations, how, X=X, X_new=X_new)
 
 
 def covariance_matrix(covariance: Matern, locations: Any, metric: Metric = "euclidean") -> Any:
@@ -277,3 +283,41 @@ def synthetic_field(covariance: Matern, locations: Any, seed: int = 1, metric: M
     require_matern("covariance", covariance)
     field = _core.synthetic_field(covariance, as_places("locations", locations), metric, seed)
     return _arrays.like(np.asarray(field), locations)
+
+
+def variogram(
+    locations: Any, values: Any, *, X: Any = None, mean: Mean = "constant", classes: int = 15, cutoff: float = 0.0, metric: Metric = "euclidean"
+) -> Any:
+    """The empirical variogram, by Matheron's estimator.
+
+    Parameters
+    ----------
+    locations : array of float64, (n, 2)
+    values : array of float64, (n,)
+    X : array of float64, (n, k), optional
+        Columns of a trend, of which the values lose what least squares explain.
+    mean : {"none", "constant"}
+        Whether there is a constant, too.
+    classes : int
+        Of one width up to the cutoff; those without a pair are left out.
+    cutoff : float
+        0: a third of the diagonal of the box around the places.
+    metric : {"euclidean", "great-circle"}
+
+    Returns
+    -------
+    array, (classes, 3)
+        Mean distance of the pairs, semivariance, number of pairs. Of more than 5000 places so many are taken, at random.
+
+    Raises
+    ------
+    ShapeError, TypeError, ValueError
+        As `Factor`; for classes or a cutoff out of range.
+
+    References
+    ----------
+    Matheron, Economic Geology 58 (1963), doi:10.2113/gsecongeo.58.8.1246.
+    """
+    places, observed = as_places("locations", locations), as_values(values)
+    left = Trend(mean, X, len(places)).core.residuals(np.asarray(observed))
+    return _core.variogram(places, metric, left, classes, cutoff)

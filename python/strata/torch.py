@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from ._core import Matern
-from ._kriging import Factor, Mean, Metric, Storage, chosen_mean
+from ._kriging import Factor, Metric, Storage
+from ._trend import Mean, chosen_mean
 from .dense import cholesky
 
 __all__ = ["logdet", "loglikelihood", "solve"]
