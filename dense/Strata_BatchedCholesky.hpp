@@ -33,8 +33,8 @@ namespace strata::dense {
 template <class ExecutionSpace>
 class BatchedCholesky {
  public:
-  using execution_space = ExecutionSpace;                      ///< of the instance
-  using memory_space = typename ExecutionSpace::memory_space;  ///< of the Views
+  using execution_space = ExecutionSpace;                      ///< type of the instance
+  using memory_space = typename ExecutionSpace::memory_space;  ///< memory of the Views
   /// One number for each system.
   using InfoView = typename BatchedBlas<ExecutionSpace>::InfoView;
   /// The same in fp64.

@@ -18,7 +18,8 @@ namespace strata::dense {
 
 /// How diagonal leaves are solved with.
 enum class LeafSolve {
-  Automatic,     ///< by the inverse on devices and where a host's matrix units take the low layers
+  /// Inverse on devices and where a host's matrix units take the low layers, else Substitution
+  Automatic,
   Substitution,  ///< TRSM
   Inverse,       ///< a product with the leaf's inverse, which is kept in the tree
 };
@@ -33,7 +34,7 @@ enum class Products {
 struct BlockTreeOptions {
   /// The other choices at their defaults.
   BlockTreeOptions(BlockScaling how = BlockScaling::TwoWay) : scaling(how) {}
-  BlockScaling scaling;         ///< of blocks that are quantised
+  BlockScaling scaling;         ///< scaling of blocks that are quantised
   std::int64_t panel_size = 0;  ///< see `BlockTree::panels`; 0: chosen for the device
   LeafSolve leaf_solve = LeafSolve::Automatic;  ///< how diagonal leaves are solved with
 };
@@ -48,11 +49,11 @@ std::int64_t half_of_leaves(std::int64_t n, std::int64_t leaf_size);
 /// off-diagonal block, right half). The left half is a multiple of the leaf size, so that all
 /// leaves but the last are full. A block has up to two copies: `stored`, in its layer's type with a
 /// power-of-two scale, and `working`, in the accumulator's type, where it is updated until it is
-/// final; where both types agree they are one.
+/// final. Where both types agree, the copies are one.
 ///
 /// Scales   an entry of L in row i is at most sqrt(a_ii) in magnitude. fp16, whose range is wide
 ///          enough to lose nothing by it, takes the scale of a block from that bound, when it is
-///          loaded: so blocks are stored without a pass that looks for their largest entry. fp8
+///          loaded. So blocks are stored without a pass that looks for their largest entry. fp8
 ///          takes it from the largest entry, for the columns of each panel apart.
 /// Memory   one allocation per storage type, and one per accumulator type from `load` to
 ///          `release_working`; where leaves are solved by their inverses, those too.
@@ -84,7 +85,7 @@ constexpr Precision solve_precision(Precision precision) {
 template <class ExecutionSpace>
 class BlockTree<LayerList, ExecutionSpace> {
  public:
-  using memory_space = typename ExecutionSpace::memory_space;  ///< of the blocks
+  using memory_space = typename ExecutionSpace::memory_space;  ///< memory of the blocks
   /// A block that is written.
   using Matrix = MatrixRef<memory_space>;
   /// A block that is read.
@@ -94,20 +95,20 @@ class BlockTree<LayerList, ExecutionSpace> {
   struct Node {
     std::int64_t begin = 0, size = 0;  ///< rows and columns [begin, begin + size)
     std::int64_t first_size = 0;       ///< columns of the left half; 0 for a leaf
-    int depth = 0;                     ///< of the root 0
+    int depth = 0;                     ///< depth in the tree; the root has 0
     int left = -1, right = -1;         ///< indices into nodes()
     Matrix stored, working;  ///< the leaf, or the off-diagonal block (second half x first half)
-    /// Of `stored` in device memory; nullptr where stored is working. Blocks in fp8 have one for
-    /// each panel of their columns, in order.
+    /// The scale of `stored`, in device memory; nullptr where `stored` is `working`. Blocks in fp8
+    /// have one scale for each panel of their columns, in order.
     double* scale = nullptr;
-    int scales = 0;  ///< how many there are
+    int scales = 0;  ///< number of scales
     /// Bounds of what goes into and comes out of solving this block, as scales in `solve_precision`, or in fp16 for one
     /// that is split.
     double *operand_scale = nullptr, *solution_scale = nullptr;
-    /// Of a leaf: L^-T, and the same in the precision that the low layers are solved in; without
-    /// data where leaves are solved by substitution, or no layer is low.
+    /// L^-T of a leaf, and the same in the precision in which the low layers are solved. They have
+    /// no data where leaves are solved by substitution, or no layer is low.
     Matrix inverse, low_inverse;
-    /// Of a leaf with an inverse that is rounded or split: the largest magnitude in it, in device memory.
+    /// The largest magnitude in a leaf's inverse that is rounded or split, in device memory.
     double* inverse_largest = nullptr;
 
     /// Whether it is a diagonal leaf, without halves.
@@ -128,15 +129,17 @@ class BlockTree<LayerList, ExecutionSpace> {
   LayerList const& layers() const { return layers_; }
   /// How blocks are scaled when they are quantised.
   BlockScaling scaling() const { return scaling_; }
-  /// Whether all blocks off the diagonal are in fp16_split and leaves in fp32 with inverses: then each panel is split into
-  /// fp16 once, for all products that it is in, and panels are leaves, unless a size was asked for.
+  /// Whether all blocks off the diagonal are in fp16_split and leaves in fp32 with inverses. Then
+  /// each panel is split into fp16 once, for all products that use it. Panels are leaves then,
+  /// unless a size was asked for.
   bool splits_panels() const { return splits_panels_; }
   /// All nodes; the root is the first. Empty if n = 0.
   std::vector<Node> const& nodes() const { return nodes_; }
   /// The whole matrix; n > 0.
   Node const& root() const { return nodes_.front(); }
-  /// The diagonal blocks that are factored as a whole before the rest of the matrix is updated with
-  /// their columns: the largest ones of at most the panel size, in order. They cover the diagonal.
+  /// The diagonal blocks, in order, that are factored as a whole before the rest of the matrix is
+  /// updated with their columns. They are the largest blocks of at most the panel size. They cover
+  /// the diagonal.
   std::vector<int> const& panels() const { return panels_; }
   /// Columns of a node's stored block that have one scale.
   struct Strip {
@@ -162,10 +165,11 @@ class BlockTree<LayerList, ExecutionSpace> {
             Kokkos::View<double const*, memory_space> const& d = {}, double shift = 0,
             Diag diag = Diag::NonUnit);
 
-  /// The same by a kernel of the caller's, which writes each element of the lower triangle of D A D to its place in what this returns, the
-  /// diagonal times 1 + shift. Leaves hold zeros above the diagonal already, but for one that is the whole matrix and stays
-  /// in its type. Empty on hosts, where the leaf size is no multiple of `LeafBlocks::run`, and where there are more than 1024 leaves:
-  /// then `load` is left. After the kernel comes `bound_scales`.
+  /// The same by a kernel of the caller's. It writes each element of the lower triangle of D A D to
+  /// its place in what this returns, the diagonal times 1 + shift. Leaves hold zeros above the
+  /// diagonal already, but for one that is the whole matrix and stays in its type. Empty on hosts,
+  /// where the leaf size is no multiple of `LeafBlocks::run`, and where there are more than 1024
+  /// leaves: then `load` is left. After the kernel comes `bound_scales`.
   ///
   /// Sync     enqueued on `exec`, which is fenced where there are several leaves. Memory: as `load`, and 16 bytes for each pair of leaves.
   detail::LeafBlocks<memory_space> begin_load(ExecutionSpace const& exec, double shift = 0);
@@ -194,7 +198,7 @@ class BlockTree<LayerList, ExecutionSpace> {
 
   /// Bytes of the stored blocks, and of the working blocks while they are there.
   std::size_t stored_bytes() const { return stored_bytes_; }
-  /// Of the working blocks alone.
+  /// Bytes of the working blocks alone.
   std::size_t working_bytes() const { return working_bytes_; }
   /// The scales of all nodes' stored blocks, in the order of nodes(): in memory of the tree, which must outlive it.
   Kokkos::View<double const*, memory_space> scales() const { return scales_; }
@@ -203,7 +207,7 @@ class BlockTree<LayerList, ExecutionSpace> {
 
   /// What a tree of these sizes takes, before it is made, with the default options.
   struct Bytes {
-    std::size_t stored = 0, working = 0;  ///< of the two kinds of blocks
+    std::size_t stored = 0, working = 0;  ///< bytes of the two kinds of blocks
   };
   /// Throws   ValueError if n < 0 or leaf_size < 1.
   static Bytes bytes_needed(std::int64_t n, LayerList const& layers, std::int64_t leaf_size);

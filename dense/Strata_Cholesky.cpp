@@ -20,8 +20,8 @@ namespace strata::dense {
 
 namespace {
 
-// Of a matrix, or a block of columns, that one thread of a host reads in less time than several take to begin and to end the loops of a
-// factor and a solve.
+// True if the matrix, or the block of columns, is small: one thread of a host reads it in less time
+// than several threads take to begin and to end the loops of a factor and a solve.
 bool is_small(std::int64_t extent) { return extent <= 1024; }
 
 }  // namespace

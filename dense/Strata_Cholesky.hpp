@@ -39,8 +39,9 @@ struct CholeskyOptions {
   BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
   double shift = 0;    ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
   bool ladder = true;  ///< on breakdown or without convergence, go on with the next rung
-  /// Where A is not positive definite, factor a copy of it whose diagonal is larger by the smallest power of ten, as a part of
-  /// the mean diagonal, with which it is; 1e-2 at most. Solves are those of the copy then. The report tells.
+  /// Where A is not positive definite, factor a copy with a larger diagonal that is. What is added
+  /// is the smallest power of ten, as a part of the mean diagonal, that does; 1e-2 at most. Solves
+  /// are those of the copy then. The report tells.
   bool jitter = false;
   /// Called while an attempt factors, with the part of its flops that is done, 0 to 1; what it throws ends the call.
   std::function<void(double)> on_progress = {};
@@ -48,31 +49,34 @@ struct CholeskyOptions {
 
 /// A block of the factor, which is stored in one format.
 struct CholeskyBlock {
-  std::int64_t row = 0, col = 0, rows = 0, cols = 0;  ///< of a diagonal block the lower triangle
-  Precision precision = Precision::fp64;              ///< that it is stored in
+  /// place and size; only the lower triangle of a diagonal block counts
+  std::int64_t row = 0, col = 0, rows = 0, cols = 0;
+  Precision precision = Precision::fp64;  ///< format of the stored numbers
   double scale = 1;  ///< times what is stored; of a block with several the largest
 };
 
 /// What was done to the matrix.
 struct CholeskyReport {
-  std::int64_t n = 0, leaf_size = 0;  ///< of the matrix, and columns of a leaf
-  LayerList layers{Precision::fp64};  ///< of the factor that is there
-  Rung rung = Rung::AsAsked;          ///< of the ladder that held, or was the last
-  double shift = 0;                   ///< that the factor has
-  double jitter = 0;    ///< that was added to the diagonal, as a part of the mean diagonal
+  std::int64_t n = 0, leaf_size = 0;  ///< order of the matrix, and columns of a leaf
+  LayerList layers{Precision::fp64};  ///< layers of the present factor
+  Rung rung = Rung::AsAsked;          ///< rung of the ladder that held, or was the last
+  double shift = 0;                   ///< shift of the present factor
+  double jitter = 0;    ///< jitter that was added to the diagonal, as a part of the mean diagonal
   Breakdown breakdown;  ///< why there is no factor
-  std::vector<CholeskyAttempt> attempts;  ///< in order
+  std::vector<CholeskyAttempt> attempts;  ///< attempts in their order
   /// D A D was factored.
   bool equilibrated = false;
-  double smallest_scaling = 1, largest_scaling = 1;          ///< of D
-  double smallest_block_scale = 1, largest_block_scale = 1;  ///< of the quantised blocks
-  std::vector<CholeskyBlock> blocks;                         ///< of the factor that is there
-  double norm_inf = 0;                                       ///< ||A||_inf
-  std::size_t stored_bytes = 0, peak_bytes = 0;  ///< of the tree, after and while it is factored
-  /// Sums over the attempts. On a device that equilibrates the first attempt's load is a part of the analysis; below order 4096 what is
-  /// left of it is not waited for, and counts as factored.
+  double smallest_scaling = 1, largest_scaling = 1;  ///< least and largest number of D
+  /// least and largest scale of quantised blocks
+  double smallest_block_scale = 1, largest_block_scale = 1;
+  std::vector<CholeskyBlock> blocks;  ///< blocks of the present factor
+  double norm_inf = 0;                ///< ||A||_inf
+  /// bytes of the tree, after and while it is factored
+  std::size_t stored_bytes = 0, peak_bytes = 0;
+  /// Sums over the attempts. On a device that equilibrates the first attempt's load is a part of
+  /// the analysis; below order 4096 what is left of it is not waited for, and counts as factored.
   double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;
-  double factor_flop_per_s = 0;  ///< of the last attempt, n^3/3 flops; 0 where it broke down
+  double factor_flop_per_s = 0;  ///< rate of the last attempt, n^3/3 flops; 0 where it broke down
   ConditionEstimate
       condition;  ///< as `CholeskyFactor::condition` found it; its value is 0 until then
 };
@@ -102,14 +106,15 @@ Target fp64_view(ViewType const& A) {
 
 /// A Cholesky factorisation in layers of an SPD matrix, which it solves with to fp64 accuracy.
 ///
-/// It keeps a reference to A, which must not change: residuals need it. All work runs on the instance passed to
-/// `cholesky`; up to n = 1024, and 1024 right-hand sides, on one thread of a host, but for products that the BLAS shares.
-/// Not copyable; not to be used by two threads at once. A factor that was given up for a rung which then had
-/// no memory is made again when it is next needed; whatever needs it throws MemoryError while it can't be.
+/// It keeps a reference to A, which must not change: residuals need it. All work runs on the
+/// instance passed to `cholesky`; up to n = 1024, and 1024 right-hand sides, on one thread of a
+/// host, but for products that the BLAS shares. Not copyable; not to be used by two threads at
+/// once. A factor may have been given up for a rung that then had no memory. It is made again when
+/// it is next needed. While it can't be made, whatever needs it throws MemoryError.
 template <class ExecutionSpace>
 class CholeskyFactor {
  public:
-  using memory_space = typename ExecutionSpace::memory_space;  ///< of the matrix
+  using memory_space = typename ExecutionSpace::memory_space;  ///< memory of the matrix
   /// A matrix of any layout, to be read.
   using MatrixView = Kokkos::View<double const**, Kokkos::LayoutStride, memory_space>;
 
@@ -120,8 +125,8 @@ class CholeskyFactor {
   CholeskyFactor(CholeskyFactor&&) noexcept;
   CholeskyFactor& operator=(CholeskyFactor&&) noexcept;
 
-  /// Factor another matrix of this order, or the same one with other values, as `cholesky` did with the same layers and
-  /// options: what this factor and its solves allocated is used again.
+  /// Factor another matrix of this order, or the same one with other values, as `cholesky` did with
+  /// the same layers and options. What this factor and its solves allocated is used again.
   ///
   /// Result   as of `cholesky`. Sync, Memory: as there, of which the tree, the analysis and the solves' vectors are
   ///          those that there are. From the first call on, and until the factor ends, a device's pool keeps what was
@@ -162,8 +167,9 @@ class CholeskyFactor {
   ConditionEstimate condition(ExecutionSpace const& exec,
                               std::function<void(double)> const& on_progress = {});
 
-  /// Whether a solution may have fewer than three digits, so that an estimate of the condition is worth its time: by the
-  /// smallest pivot of the factor, for next to nothing. It is seldom false where they are fewer.
+  /// Whether a solution may have fewer than three digits, so that an estimate of the condition is
+  /// worth its time. The smallest pivot of the factor tells, for next to nothing. It is seldom
+  /// false where they are fewer.
   ///
   /// Sync     fences `exec` the first time.
   /// Throws   ValueError if there is no factor.

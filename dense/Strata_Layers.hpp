@@ -19,14 +19,14 @@ namespace strata::dense {
 
 /// How a block is brought into the range of its storage type.
 enum class BlockScaling {
-  TwoWay,    ///< by a power of two, up as well as down
+  TwoWay,    ///< a power of two scales it up or down
   DownOnly,  ///< only blocks that would overflow, as paper A does
   None,      ///< not at all
 };
 
-/// The precisions of a block tree by depth: the off-diagonal block at depth d has the d-th, from
-/// the last one on the last, which the diagonal leaves have too (paper A, section III-C and figure
-/// 2).
+/// The precisions of a block tree by depth. The off-diagonal block at depth d has the d-th one.
+/// Deeper blocks have the last one, and so have the diagonal leaves (paper A, section III-C and
+/// figure 2).
 class LayerList {
  public:
   /// The most that a list may have.
@@ -43,9 +43,9 @@ class LayerList {
   /// Throws   ValueError that names the wrong layer and lists the valid names, or the wrong number.
   static LayerList parse(std::string_view text);
 
-  /// Of the off-diagonal block at `depth` (0 is the largest block).
+  /// The precision of the off-diagonal block at `depth` (0 is the largest block).
   Precision at_depth(std::size_t depth) const { return layers_[depth < size_ ? depth : size_ - 1]; }
-  /// Of the diagonal leaves.
+  /// The precision of the diagonal leaves.
   Precision leaf() const { return layers_[size_ - 1]; }
   /// How many there are.
   std::size_t size() const { return size_; }
@@ -110,12 +110,13 @@ inline Precision coarser(Precision a, Precision b) {
 /// fp8, tf32, fp16_split and products of integers.
 std::vector<LayerList> const& studied_layer_lists();
 
-/// One factorisation that was tried: with the layers and the shift that were asked for, on a breakdown with a shift of
-/// 2, 8, 32 and 128 unit roundoffs of the lowest layer, then with each layer promoted, again without and with shifts,
-/// until all are fp64; there, and where the roundoff is fp64's, without a shift.
+/// One factorisation that was tried. The first has the layers and the shift that were asked for. On
+/// a breakdown a shift of 2, 8, 32 and 128 unit roundoffs of the lowest layer follows. Then each
+/// layer is promoted, again without and with shifts, until all are fp64. There, and where the
+/// roundoff is fp64's, there is no shift.
 struct CholeskyAttempt : FactorAttempt {
-  LayerList layers{Precision::fp64};  ///< that were tried
-  double shift = 0;                   ///< that was tried
+  LayerList layers{Precision::fp64};  ///< layers that were tried
+  double shift = 0;                   ///< shift that was tried
 };
 
 }  // namespace strata::dense

@@ -12,11 +12,12 @@
 
 namespace strata::dense {
 
-/// Leaves of an n x n matrix: n / divisor columns, in whole units, between least and most; up to order `whole` the matrix
-/// is one leaf, which one POTRF factors faster than the recursion does. With `even`, a matrix of more than `most` columns has an even number of
-/// leaves that are alike, as few as there can be: the left half of the tree is half of the columns then.
+/// Leaves of an n x n matrix: n / divisor columns, in whole units, between least and most; up to
+/// order `whole` the matrix is one leaf, which one POTRF factors faster than the recursion does.
+/// With `even`, a matrix of more than `most` columns has an even number of leaves that are alike,
+/// as few as there can be. The left half of the tree is then half of the columns.
 struct LeafSizeRule {
-  std::int64_t divisor, unit, least, most, whole = 0;  ///< of the formula above
+  std::int64_t divisor, unit, least, most, whole = 0;  ///< numbers of the formula above
   bool even = false;                                   ///< without a divisor above `most`
 
   /// The leaf size of an n x n matrix.
@@ -33,8 +34,8 @@ struct LeafSizeRule {
   friend bool operator==(LeafSizeRule const&, LeafSizeRule const&) = default;
 };
 
-/// What layers mean to the choice of leaves: "fp64" if all are, "int8" if the largest products are made
-/// of integers, "fp32" if they are stored as fp32 or wider, else "low".
+/// What layers mean to the choice of leaves. It is "fp64" if all are, "int8" if the largest
+/// products are made of integers, "fp32" if they are stored as fp32 or wider, else "low".
 std::string_view leaf_kind(LayerList const& layers);
 
 /// What the space runs on: "sm_90" or "gfx942" of the device that is Kokkos' default, or "host".

@@ -20,8 +20,9 @@ namespace strata::dense {
 struct MixedOptions {
   /// What is tried before fp64; none: what suits the device and n, or nothing where fp64 is faster.
   std::optional<LayerList> layers = {};
-  std::int64_t leaf_size = 0;  ///< of the factor in layers; 0: automatic
-  int max_iterations = 0;      ///< of a refinement; 0: about what the next factorisation costs
+  std::int64_t leaf_size = 0;  ///< leaf size of the factor in layers; 0: automatic
+  /// most iterations of a refinement; 0: about what the next factorisation costs
+  int max_iterations = 0;
   std::function<void()> before_overwrite = {};  ///< called before fp64 overwrites A
 };
 

@@ -16,10 +16,10 @@ namespace strata::dense {
 /// The power of two that a block with largest magnitude `amax` is divided by before it is rounded to
 /// `precision`.
 ///
-/// TwoWay: the smallest power of two that brings the block below the largest finite number R of the format, so that the
-/// largest stored magnitude lies in (R / 2, R] and rounding cannot overflow. DownOnly: the same, but at least 1.
-/// fp64, fp32 and bf16 have the range of their accumulators: 1. So has a block of zeros. What is not finite does not
-/// count, and stays visible.
+/// TwoWay: the smallest power of two that brings the block below the largest finite number R of the
+/// format. The largest stored magnitude then lies in (R / 2, R], and rounding cannot overflow.
+/// DownOnly: the same, but at least 1. fp64, fp32 and bf16 have the range of their accumulators: 1.
+/// So has a block of zeros. What is not finite does not count, and stays visible.
 KOKKOS_INLINE_FUNCTION double block_scale(Precision precision, double amax,
                                           BlockScaling scaling = BlockScaling::TwoWay) {
   int top = 0;         // exponent of R

@@ -48,8 +48,8 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
                 std::function<void(double)> const& on_progress = {});
 
 /// `tree_potrf` of one tree that is loaded and factored again and again, as in the search for a
-/// likelihood's maximum: from the second time on a device gets it as one graph, so that a chain of
-/// short kernels does not wait for a host that launches them.
+/// likelihood's maximum. From the second time on a device gets it as one graph. So a chain of short
+/// kernels does not wait for a host that launches them.
 ///
 /// Result, Throws, Error   as `tree_potrf`. Sync: as that, and fences where blocks or *info have moved since
 /// the last call, after which the next one is plain; a Kokkos tool that watches kernels sees plain calls.

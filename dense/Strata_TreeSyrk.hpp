@@ -14,13 +14,14 @@
 
 namespace strata::dense {
 
-/// C = alpha op(A) op(A)^T + beta C by layers: the off-diagonal block of C at depth d is one
-/// product with operands quantised to the d-th layer, a diagonal leaf a SYRK in the last.
+/// C = alpha op(A) op(A)^T + beta C by layers. The off-diagonal block of C at depth d is one
+/// product with operands quantised to the d-th layer. A diagonal leaf is a SYRK in the last layer.
 ///
 /// Shape    C: n x n, of which the triangle `uplo` is read and written; op(A): n x k. fp64 or fp32,
 ///          unscaled.
-/// Result   what is not finite in row i of op(A) makes c_ii not finite, and the rest of row and column i but for its
-///          products with zeros, which a BLAS may leave out.
+/// Result   what is not finite in row i of op(A) makes c_ii not finite. It also makes the rest of
+///          row and column i not finite, but for its products with zeros, which a BLAS may leave
+///          out.
 /// Sync     as `tree_potrf`, on the instance of `blas` alone. Cost n^2 k flops.
 /// Memory   scratch of `blas`, which it keeps: n k numbers of the widest layer that A is not in, and
 ///          on devices up to 256 MiB for results.

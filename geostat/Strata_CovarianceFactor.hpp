@@ -54,7 +54,7 @@ struct CovarianceFactorOptions {
   CovarianceFactorOptions(ooc::PrecisionRule how = {}) : rule(std::move(how)) {}
   ooc::PrecisionRule rule;                          ///< rule.accuracy 0: fp64 throughout
   std::int64_t tile_size = 0;                       ///< 0: chosen for the order
-  ooc::Devices devices = ooc::make_devices(1);      ///< of a team of its own, with their budgets
+  ooc::Devices devices = ooc::make_devices(1);      ///< devices of its own team, with their budgets
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
   LogDet log_det = LogDet::Corrected;               ///< how `log_determinant` corrects the factor's
   /// Where it lies, as in `ooc::TileMatrixOptions`; Automatic of workers on a host: in its memory. On one device, the
@@ -64,13 +64,14 @@ struct CovarianceFactorOptions {
   std::function<void(double)> on_fill = {};
   std::function<void(ooc::Task const&)> on_task = {};  ///< as of `ooc::CholeskyOptions`, in tiles
   std::function<void(int, double)> on_silence = {};    ///< as of `ooc::CholeskyOptions`
-  /// The ranks that hold the matrix together, as in `TileMatrixOptions`: all make the same calls with the factor, and
-  /// with what is given it, with the same numbers, and have the same results; max_bytes is of each. Empty: one.
+  /// The ranks that hold the matrix together, as in `TileMatrixOptions`: All ranks make the same
+  /// calls with the factor, with the same arguments, and get the same results. max_bytes counts for
+  /// each rank. Empty: one.
   std::shared_ptr<Communicator const> comm;
-  ooc::RankGrid grid{0, 0};  ///< of them, as in `TileMatrixOptions`; 0 x 0: chosen
+  ooc::RankGrid grid{0, 0};  ///< grid of the ranks, as in `TileMatrixOptions`; 0 x 0: chosen
   Transport transport = Transport::Automatic;  ///< between them, as of `ooc::CholeskyOptions`
-  /// On hosts, tiles whose entries take longer to evaluate than to copy are kept for the residuals of solves, if there is
-  /// twice the memory for them; else they are evaluated anew.
+  /// On hosts, tiles whose entries take longer to evaluate than to copy are kept for the residuals
+  /// of solves, if there is twice the memory for them. Else they are evaluated anew.
   bool keep_matrix = true;
 };
 
@@ -79,21 +80,21 @@ struct CovarianceFactorReport {
   ooc::TileStorage storage = ooc::TileStorage::Host;  ///< Host or Devices
   std::string no_room = {};             ///< why it is not on devices that might have held it, or ""
   bool whole = false;                   ///< on one device, not in tiles; it counts as one
-  std::int64_t n = 0, tile_size = 0;    ///< of the matrix, and of a tile
-  std::array<std::int64_t, 4> tiles{};  ///< in fp64, fp32, fp16 and fp8_e4m3
-  std::size_t bytes = 0;                ///< of the tiles, of several ranks this one's
+  std::int64_t n = 0, tile_size = 0;    ///< order of the matrix, and of a tile
+  std::array<std::int64_t, 4> tiles{};  ///< numbers of tiles in fp64, fp32, fp16 and fp8_e4m3
+  std::size_t bytes = 0;                ///< bytes of the tiles; with several ranks, of this one's
   std::uint64_t bytes_in = 0, bytes_out = 0;    ///< between host and devices, of the factorisation
-  Rung rung = Rung::AsAsked;                    ///< of the ladder that held, or was the last
+  Rung rung = Rung::AsAsked;                    ///< rung of the ladder that held, or was the last
   std::vector<ooc::CholeskyAttempt> attempts;   ///< each rung that was tried
-  double fill_seconds = 0, factor_seconds = 0;  ///< of all of them
+  double fill_seconds = 0, factor_seconds = 0;  ///< time of all attempts
 };
 
 /// The Cholesky factor M = L L^T of a covariance matrix S, and all that a Gaussian likelihood asks
 /// of it.
 ///
-/// In tiles the matrix may be larger than the devices; whole it is as fast as one is. M is S but for the rounding
-/// of its tiles; solves are refined to fp64 accuracy with S, whose entries are evaluated anew for
-/// that, or copied where they were kept. Not to be used by two threads at once.
+/// In tiles the matrix may be larger than the devices; whole it is as fast as one is. M is S but
+/// for the rounding of its tiles. Solves are refined to fp64 accuracy with S. For that the entries
+/// of S are evaluated anew, or copied where they were kept. Not to be used by two threads at once.
 template <class ExecutionSpace>
 class CovarianceFactor {
  public:

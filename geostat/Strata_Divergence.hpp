@@ -14,7 +14,7 @@ namespace strata::geostat {
 struct DivergenceOptions {
   std::int64_t exact_up_to = 2048;  ///< orders: from all unit vectors; above from random probes
   int probes = 64;                  ///< >= 2; the standard error falls with their square root
-  std::uint64_t seed = 1;           ///< of the probes; the same on every backend
+  std::uint64_t seed = 1;           ///< seed of the probes, which are the same on every backend
   /// Called after each 256 unit vectors, or the probes, with the part that is done, 0 to 1.
   std::function<void(double)> on_progress = {};
 };
@@ -25,7 +25,8 @@ struct Divergence {
   double log_det_half =
       0;            ///< paper B's: l_S(theta; 0) - l_M(theta; 0) = 1/2 (log det M - log det S)
   double full = 0;  ///< 1/2 (trace(M^-1 S) - n + log det M - log det S), not negative
-  /// Of `full`: over the probes, 0 for unit vectors; and of the terms that the series leaves out.
+  /// Errors of `full`: the standard error over the probes, 0 for unit vectors; and the bound of the
+  /// terms that the series leaves out.
   double standard_error = 0, truncation_error = 0;
 };
 
@@ -33,9 +34,9 @@ struct Divergence {
 ///
 /// Paper B takes the densities' difference at y = 0, which sees the determinants alone; the full
 /// divergence is the expectation over S's distribution. In E = L^-1 S L^-T - I it is
-///   1/2 trace(E - log(I + E)) = 1/2 trace(E^2/2 - E^3/3 + E^4/4 - ...),
-/// whose terms come from w = E z and E w, for unit vectors or Rademacher vectors z, without the
-/// cancellation of traces and log-determinants that differ by little.
+///   1/2 trace(E - log(I + E)) = 1/2 trace(E^2/2 - E^3/3 + E^4/4 - ...).
+/// Its terms come from w = E z and E w, for unit vectors or Rademacher vectors z. So no traces and
+/// log-determinants cancel that differ by little.
 ///
 /// Shape    log_det_exact = log det S of an fp64 factor.
 /// Sync     fences `exec`.

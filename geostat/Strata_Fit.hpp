@@ -46,8 +46,9 @@ struct FitOptions {
   Trend trend = Mean::Constant;          ///< what is known of the mean
   Search search = Search::Scoring;       ///< the method
   double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
-  double first_step = 0.5;  ///< of a logarithm; the first trust region is twice that; > 0
-  std::int64_t max_evaluations = 500;  ///< of the likelihood, at most
+  /// first step of a logarithm; the first trust region is twice that; > 0
+  double first_step = 0.5;
+  std::int64_t max_evaluations = 500;  ///< most evaluations of the likelihood
   CovarianceFactorOptions factor;      ///< how covariance matrices are factored
   /// Where tiles are below fp64: once their noise ends the search, go on in fp64 from there.
   bool finish_in_fp64 = true;
@@ -64,8 +65,9 @@ struct Fit {
   /// The log-likelihood there is off by no more: `likelihood.error()`.
   /// What is less apart than twice that, the search does not tell apart.
   double noise = 0;
-  std::int64_t evaluations = 0;             ///< of the likelihood
-  std::int64_t evaluations_in_fp64 = 0;     ///< of them after those with tiles below fp64
+  std::int64_t evaluations = 0;  ///< evaluations of the likelihood
+  /// evaluations in fp64 after those with tiles below fp64
+  std::int64_t evaluations_in_fp64 = 0;
   std::optional<FitStep> in_low_precision;  ///< the best of these, where fp64 followed
   std::int64_t not_positive_definite = 0;   ///< evaluations at parameters without a factor
   std::int64_t not_known = 0;  ///< evaluations whose log-determinant has an infinite error
@@ -76,7 +78,7 @@ struct Fit {
   /// The nugget's share of the sill, where the search kept it as there is no factor with less; else 0.
   double kept_share = 0;
   double evaluation_seconds = 0;  ///< the median evaluation
-  double seconds = 0;             ///< of all
+  double seconds = 0;             ///< time of the whole fit
 };
 
 /// The same with the factor of the covariance matrix there, by which `predict` and `divergence` go on.
@@ -111,15 +113,17 @@ bool can_fit(Search search = Search::Scoring);
 /// error. A nugget of 0 is a point like others. Where hardly any nugget leaves no factor in fp64, `kept_share` says
 /// which was the least.
 ///
-/// The other searches end at their tolerance, or where they can see no more: where as many evaluations in a row as a
-/// quadratic model has points, 2 d + 1 for d variables, differ among themselves by no more than the error that they
-/// state, and twice as many brought no more than that. They begin anew at the best, until that brings no more.
+/// The other searches end at their tolerance, or where they can see no more. A quadratic model has
+/// 2 d + 1 points for d variables. They see no more if so many evaluations in a row differ by no
+/// more than the error that they state, and twice as many brought no more than that. They begin
+/// anew at the best, until that brings no more.
 ///
 /// With tiles below fp64 a search goes on in fp64 from there, in a tenth of the first step, or, if the error is below
 /// 1e-3, evaluates the likelihood there once in fp64. Without the memory for that the result says so.
 ///
-/// No evaluation asks for the covariance matrix twice: the solves are refined with it at the end only, where a factor is made
-/// of the best, and the likelihood stated with probes that the search has not seen. One team makes all factors.
+/// No evaluation asks for the covariance matrix twice. The solves are refined with it at the end
+/// only. There a factor is made of the best, and the likelihood is stated with probes that the
+/// search has not seen. One team makes all factors.
 ///
 /// Shape    as for `log_likelihood`.
 /// Result   the best that was found, and its factor; with its `info` if the matrix was nowhere positive definite.
@@ -143,8 +147,8 @@ template <class ExecutionSpace>
                                               std::span<double const> values,
                                               FitOptions const& options);
 
-/// Why a parameter of a fit has no standard error by `standard_errors`: it was fixed, it is on its bound, or sigma2 is 0 there,
-/// so that range and nu mean nothing. Empty: it may have one.
+/// Why a parameter of a fit has no standard error by `standard_errors`: It was fixed, it is on its
+/// bound, or sigma2 is 0 there, so that range and nu mean nothing. Empty: it may have one.
 std::array<std::string, 4> why_no_error(Fit const& found, std::array<bool, 4> const& fixed);
 
 namespace detail {

@@ -19,7 +19,7 @@ struct Likelihood {
   /// -1/2 (n log 2 pi + log_det + quadratic_form); by REML -1/2 ((n - k) log 2 pi + log_det + log_det_trend +
   /// quadratic_form).
   double log_likelihood = 0;
-  double log_det = 0;  ///< of S
+  double log_det = 0;  ///< log-determinant of S
   /// log_det is off by no more: by rounding, and by the estimate where tiles are below fp64, but for
   /// about one case in a thousand. Infinite: nothing can be said with these tiles. NaN: not known
   /// (LogDet::Factor).
@@ -28,7 +28,7 @@ struct Likelihood {
   /// quadratic_form is off by no more, for the entries that S has in fp64 and but for about one case in a thousand: by
   /// rounding of the solve. Large where S is nearly singular; infinite: the solve failed.
   double quadratic_form_error = 0;
-  double mean = 0;                   ///< that was subtracted; NaN: it is no constant
+  double mean = 0;                   ///< mean that was subtracted; NaN: it is no constant
   double log_det_trend = 0;          ///< log det F' S^-1 F - log det F'F, of REML; else 0
   std::vector<double> coefficients;  ///< b of the trend F b, by generalised least squares
   /// (F' S^-1 F)^-1, k x k: of b at this covariance, whose own uncertainty is not in it.
@@ -37,7 +37,7 @@ struct Likelihood {
   bool solve_converged = true;        ///< the solve met its tolerance
   std::int64_t solve_iterations = 0;  ///< applications of the factor
   CovarianceFactorReport factor;      ///< what the factor took
-  double seconds = 0;                 ///< of all
+  double seconds = 0;                 ///< time of all parts
 
   /// log_likelihood is off by no more: half of the errors of its parts. Infinite or NaN as log_det_error.
   double error() const { return (log_det_error + quadratic_form_error) / 2; }
@@ -89,7 +89,7 @@ struct Weights {
   /// n x k: T = S^-1 Q L^-T, L L' = Q' S^-1 Q, by which S^-1 less what the trend takes of it is S^-1 - T T'.
   Block trend;
   Block both;                        ///< n x (1 + k): the two side by side
-  std::vector<double> coefficients;  ///< of Q
+  std::vector<double> coefficients;  ///< coefficients of Q
   std::vector<double> L;             ///< k x k
   double log_det_trend = 0;          ///< log det Q' S^-1 Q - log det Q'Q
   double quadratic_form = 0, quadratic_form_error = 0;
@@ -98,7 +98,7 @@ struct Weights {
 
 /// How S^-1 is applied.
 enum class Solves : std::uint8_t {
-  Refined,  ///< with residuals, which ask for S again
+  Refined,  ///< solves with residuals, which ask for S again
   /// By a factor in fp64 alone, whose backward error is taken for 2^-52; refined where tiles are below fp64.
   Direct,
 };

@@ -19,7 +19,7 @@ struct LikelihoodGradient {
   Parameters by{};
   double backward_error = 0;    ///< normwise, the largest of all solves that were refined
   bool solve_converged = true;  ///< all of them met their tolerance
-  double seconds = 0;           ///< of all
+  double seconds = 0;           ///< time of all parts
 };
 
 /// The exact gradient of `log_likelihood` by sigma2, range, nu and nugget,
@@ -28,9 +28,10 @@ struct LikelihoodGradient {
 /// The coefficients of a trend depend on theta, too, but l is largest in them, so that their derivatives take no part (the
 /// envelope theorem). By REML P = S^-1 - S^-1 F (F' S^-1 F)^-1 F' S^-1 takes the place of S^-1. At a nugget of 0 the derivative by it is the one from above.
 ///
-/// The columns of S^-1 come in blocks, each from the factor and from the diagonal down, and meet the entries of S_k, which
-/// are evaluated where they are needed: all four derivatives for one S^-1. Those by sigma2, range and nugget have closed forms; the one by nu
-/// that of K_nu, see detail::MaternGradient, and is most of an entry's cost where nu is 1/2, 3/2 or 5/2.
+/// The columns of S^-1 come in blocks, each from the factor and from the diagonal down. They meet
+/// the entries of S_k, which are evaluated where they are needed. So all four derivatives take one
+/// S^-1. Those by sigma2, range and nugget have closed forms; the one by nu that of K_nu, see
+/// detail::MaternGradient, and is most of an entry's cost where nu is 1/2, 3/2 or 5/2.
 ///
 /// Shape    a value for each location, n >= 1.
 /// Result   see LikelihoodGradient; its `info` says if S is not positive definite. `on_progress` hears, after each block of

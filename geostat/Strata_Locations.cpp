@@ -60,8 +60,8 @@ std::uint64_t morton_code(std::uint32_t x, std::uint32_t y) {
   return spread_bits(x) | spread_bits(y) << 1;
 }
 
-// The quadrants of a square are visited in the order (0,0), (0,1), (1,1), (1,0); the curve within
-// the first and the last of them is mirrored, so that it enters and leaves where they touch.
+// The quadrants of a square are visited in the order (0,0), (0,1), (1,1), (1,0). Within the first
+// and the last quadrant the curve is mirrored, so that it enters and leaves where they touch.
 std::uint64_t hilbert_code(std::uint32_t x, std::uint32_t y) {
   std::uint64_t code = 0;
   for (int bit = 31; bit >= 0; --bit) {

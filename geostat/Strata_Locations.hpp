@@ -27,7 +27,7 @@ inline constexpr double radians_per_degree = 0.017453292519943295769;
 /// A location, and what its distances to others have in common.
 struct Location {
   double x, y;
-  double cosine;  ///< of the latitude; on the sphere only
+  double cosine;  ///< cosine of the latitude; on the sphere only
 };
 
 KOKKOS_INLINE_FUNCTION double cosine_of_latitude(Metric metric, double y) {
@@ -80,17 +80,18 @@ void check_distinct(Locations const& locations);
 
 /// Places at which there is more than one observation.
 struct Copies {
-  std::int64_t places = 0;         ///< with more than one
-  std::int64_t observations = 0;   ///< beyond the first of each place
-  std::int64_t of_same_value = 0;  ///< of them those that have the value of another one there
+  std::int64_t places = 0;        ///< places with more than one observation
+  std::int64_t observations = 0;  ///< beyond the first of each place
+  /// those of `observations` that have the value of another one at the place
+  std::int64_t of_same_value = 0;
   /// The first two at one place, by their numbers from 0; of one value if there are such.
   std::int64_t first = -1, second = -1;
 };
 
 /// Which observations repeat a place.
 ///
-/// Where a place has the same value twice, each such pair adds -1/2 log nugget to a log-likelihood, which has no maximum then:
-/// a fit ends at the lower bound of the nugget, whatever that is.
+/// Where a place has the same value twice, each such pair adds -1/2 log nugget to a log-likelihood,
+/// which then has no maximum. A fit ends at the lower bound of the nugget, whatever that is.
 ///
 /// Throws   ShapeError if the values are not as many as the locations.
 Copies find_copies(Locations const& locations, std::span<double const> values);
@@ -141,9 +142,9 @@ using strata::name_of;
 /// The permutation of `locations`, as of `morton_order`.
 std::vector<std::int64_t> order_of(Ordering ordering, Locations const& locations);
 
-/// n seeded locations in the unit square, in Morton order: one in each of n cells of a
-/// ceil(sqrt(n))^2 grid (the empty cells are random), uniform in the middle 80 % of the cell in x
-/// and in y, so that no two coincide.
+/// n seeded locations in the unit square, in Morton order. Each of n cells of a ceil(sqrt(n))^2
+/// grid has one (the empty cells are random). It is uniform in the middle 80 % of the cell in x and
+/// in y, so that no two coincide.
 ///
 /// Throws   ShapeError if n < 0.
 /// Source   the jittered grid of Abdulah et al., ExaGeoStat, TPDS 29, 2018.

@@ -35,10 +35,11 @@ namespace strata::geostat {
 ///          factorization with static task scheduling (paper B); Gneiting, Kleiber & Schlather,
 ///          JASA 105, 2010. There is no factor sqrt(2 nu) in h.
 struct MaternCovariance {
-  double sigma2 = 1;        ///< variance of the field; > 0
-  double range = 0.078809;  ///< in the distance's unit; > 0. Paper B: 0.02627, 0.078809, 0.210158
-  double nu = 0.5;          ///< smoothness; in (0, 50]
-  double nugget = 0;        ///< >= 0
+  double sigma2 = 1;  ///< variance of the field; > 0
+  /// range in the distance's unit; > 0. Paper B: 0.02627, 0.078809, 0.210158
+  double range = 0.078809;
+  double nu = 0.5;    ///< smoothness; in (0, 50]
+  double nugget = 0;  ///< >= 0
 
   /// C(h) for h >= 0, without the nugget; on the host. What depends on nu is worked out, in a
   /// fraction of a millisecond, when a thread's nu is another than in its last call.
@@ -89,7 +90,7 @@ enum class Triangle : std::uint8_t {
 template <class MemorySpace>
 class CovarianceEntries {
  public:
-  /// Of observations at `locations`: with the nugget where i == j.
+  /// Entries for observations at `locations`, with the nugget where i == j.
   ///
   /// Sync     fences `exec`.
   /// Throws   what `check_covariance` throws.
@@ -171,8 +172,8 @@ class CovarianceEntries {
   void fill(ExecutionSpace const& exec, MatrixView const& A, Triangle triangle) const {
     fill(exec, A, triangle, 0, cols());
   }
-  /// Of it what comes from columns `begin` to `end` of the lower triangle: with both triangles their rows, too. Columns
-  /// from 0 to the last, in any parts, make the whole matrix.
+  /// Fills what comes from columns `begin` to `end` of the lower triangle. With both triangles it
+  /// fills their rows, too. Columns from 0 to the last, in any parts, make the whole matrix.
   template <class ExecutionSpace, class MatrixView>
   void fill(ExecutionSpace const& exec, MatrixView const& A, Triangle triangle, std::int64_t begin,
             std::int64_t end) const {

@@ -14,9 +14,9 @@ namespace strata::geostat {
 
 namespace {
 
-// The coordinates on each device that has filled a tile: as many copies as threads fill at a time,
-// since kernels copy Views, whose counts of references no two threads may change at once where
-// Kokkos was configured with Kokkos_ENABLE_ATOMICS_BYPASS.
+// The coordinates on each device that has filled a tile, with as many copies as threads fill at a
+// time. The reason is that kernels copy Views. Where Kokkos was configured with
+// Kokkos_ENABLE_ATOMICS_BYPASS, no two threads may change a View's count of references at once.
 template <class Exec>
 class EntriesByDevice {
  public:

@@ -24,8 +24,9 @@ struct PredictionOptions {
 /// The field where it was not observed.
 struct Prediction {
   std::vector<double> mean;  ///< its conditional expectation
-  std::vector<double>
-      variance;  ///< of the field about it; a new observation's is larger by the nugget; empty: not wanted
+  /// variance of the field about the mean; a new observation's is larger by the nugget; empty:
+  /// not wanted
+  std::vector<double> variance;
   double backward_error = 0;  ///< normwise, the worst of the solves
   bool converged = true;      ///< all of them
 };

@@ -110,8 +110,8 @@ std::vector<double> synthetic_field(Exec const& exec, MaternCovariance const& co
   return values;
 }
 
-// D y = L z for S = D^-1 L L' D^-1, column of tiles by column: a tile's product is one rank's, and each row adds up the
-// products of its tiles in the order of the columns.
+// D y = L z for S = D^-1 L L' D^-1, column of tiles by column. One rank makes a tile's product.
+// Each row adds up the products of its tiles in the order of the columns.
 template <class Exec>
 std::vector<double> synthetic_field(CovarianceFactor<Exec> const& factor, std::uint64_t seed) {
   Communicator const* const comm = factor.comm();

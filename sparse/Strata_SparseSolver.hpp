@@ -29,11 +29,12 @@ struct SparseOptions {
   /// Of the preconditioner's matrices. Its vectors are fp64 for fp64, else fp32; in CG fp64 as long as rounding them
   /// would cost iterations.
   Precision precision = Precision::fp32;
-  /// Of ||b - A x|| / ||b||. A solve also ends, as KrylovStatus::RoundingLimit, where fp64 leaves no better one.
+  /// Bound of ||b - A x|| / ||b||. A solve also ends, as KrylovStatus::RoundingLimit, where fp64
+  /// can do no better.
   double tolerance = 1e-10;
   int restart = 50;  ///< basis vectors of GMRES and FGMRES; 50: all, of up to 300 unknowns
-  std::int64_t max_iterations = 10000;  ///< of all attempts together
-  AmgOptions amg;                       ///< of the preconditioner Amg
+  std::int64_t max_iterations = 10000;  ///< most iterations of all attempts together
+  AmgOptions amg;                       ///< options of the preconditioner Amg
   /// Called after each iteration, on each rank the same, with its number, over all attempts, and the ||b - A x|| / ||b||
   /// that the method estimates.
   std::function<void(std::int64_t, double)> monitor = {};
@@ -65,7 +66,7 @@ struct SparseReport {
   };
   KrylovStatus status = KrylovStatus::IterationLimit;            ///< how it ended
   SolverKind solver = SolverKind::Automatic;                     ///< the last that ran
-  PreconditionerKind preconditioner = PreconditionerKind::None;  ///< that was used
+  PreconditionerKind preconditioner = PreconditionerKind::None;  ///< preconditioner that was used
   Precision precision = Precision::fp64;                         ///< the last
   bool symmetric = false;                                        ///< the matrix is, with its values
   std::int64_t not_positive_row =
@@ -73,12 +74,12 @@ struct SparseReport {
   std::int64_t zero_diagonal_row =
       0;         ///< 1-based: the first whose diagonal is 0; of rows that are not empty
   RowKind rows;  ///< what may make A singular
-  std::int64_t global_rows = 0;  ///< of A
+  std::int64_t global_rows = 0;  ///< rows of A
   int restart = 0;               ///< basis vectors of GMRES and FGMRES
   bool contradicts_empty_row =
       false;             ///< b is not 0 where a row of A is empty: there is no solution
   std::string obstacle;  ///< to climbing on: the text of a MemoryError; empty: there was none
-  std::int64_t iterations = 0;   ///< of all attempts
+  std::int64_t iterations = 0;   ///< iterations of all attempts
   double relative_residual = 0;  ///< ||b - A x|| / ||b||, fp64
   double backward_error = 0;     ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
   /// ||b - b'|| / ||b||, b' the nearest right-hand side that a symmetric A with floating parts has solutions for: no x has
@@ -100,8 +101,8 @@ struct SparseReport {
   std::int64_t preconditioner_bytes = 0;         ///< of this rank
   double set_up_seconds = 0, solve_seconds = 0;  ///< of the solver, and of this solve
 
-  /// Whether x is a solution as good as was asked for, or as fp64 has it, or of least squares where b is within 1e-3 of
-  /// the range of a singular A.
+  /// Whether x is a solution as good as was asked for, or as fp64 has it. A least-squares solution
+  /// counts where b is within 1e-3 of the range of a singular A.
   bool solved() const {
     constexpr double little = 1e-3;
     return status == KrylovStatus::Converged || status == KrylovStatus::RoundingLimit ||
@@ -146,7 +147,7 @@ struct SparseReport {
 template <class Exec>
 class SparseSolver {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// Collective; fences.
   ///

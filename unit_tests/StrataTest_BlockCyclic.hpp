@@ -19,12 +19,12 @@ namespace strata::test {
 
 /// How a matrix is spread.
 struct Spread {
-  int rows = 1, cols = 1;  ///< of the grid
+  int rows = 1, cols = 1;  ///< rows and columns of the grid
   int row_block = 2, col_block = 2;
   int first_row = 0, first_col = 0;
-  int padding = 0;       ///< of LLD
+  int padding = 0;       ///< rows by which LLD exceeds the least
   bool by_cols = false;  ///< ranks go down the columns of the grid
-  int first_rank = 0;    ///< in the grid; those before it are outside
+  int first_rank = 0;    ///< first rank in the grid; ranks before it are outside
 };
 
 /// This rank's part of a matrix of numbers, all NaN at first, the padding too.

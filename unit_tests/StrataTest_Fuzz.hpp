@@ -189,8 +189,8 @@ std::string run_case(FuzzCase& one, Body const& body) {
 
 }  // namespace detail
 
-/// Run body(FuzzCase&) on case after case until the seconds are over, or on the one that is asked for; exit
-/// status 1 if one of them found something or let an exception escape.
+/// Runs body(FuzzCase&) on case after case until the seconds are over, or on the one that is asked
+/// for. Exit status 1 if a case found something or let an exception escape.
 ///
 /// Prints   the seed at the start; with each finding the case's description and how to replay it, also
 ///          where the process dies or a case takes more than five minutes; at the end the number of cases.

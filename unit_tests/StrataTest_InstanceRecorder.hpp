@@ -11,9 +11,9 @@
 
 namespace strata::test {
 
-/// While it lives, collects what does not run on one instance of an execution space: kernels on
-/// other instances of the same space, and fences of all instances (which Kokkos issues in calls
-/// that were given none). An instance that the library made for itself on the same device
+/// While it lives, collects what does not run on one instance of an execution space. These are
+/// kernels on other instances of the same space, and fences of all instances (which Kokkos issues
+/// in calls that were given none). An instance that the library made for itself on the same device
 /// (`LeafBlas::urgent`) is none of the caller's, and no offence; the default instance always is.
 ///
 /// Of backends whose instances Kokkos does not tell apart (Serial, OpenMP) only the fences are seen.

@@ -18,10 +18,10 @@ namespace strata::test {
 
 /// How large an error the sums of an operation may make.
 struct ErrorBound {
-  std::int64_t terms;     ///< of each sum
-  Precision accumulator;  ///< that the sums are made in
-  Precision result;       ///< that they are rounded to
-  double unit = 0;        ///< of a matrix unit's own sums, relative to their magnitude
+  std::int64_t terms;     ///< terms of each sum
+  Precision accumulator;  ///< precision in which the sums are made
+  Precision result;       ///< precision to which the sums are rounded
+  double unit = 0;        ///< error of a matrix unit's own sums, relative to their magnitude
 };
 
 /// The factor of all bounds: |actual - expected| <= c ((terms + 4) u_accumulator + u_result) magnitude, where

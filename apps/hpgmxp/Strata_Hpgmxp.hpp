@@ -52,9 +52,9 @@ struct HpgmxpOutcome {
   RunFacts run;  ///< for the public codes' report
   sparse::HpgmxpOptions options;
   sparse::HpgmxpResult result;
-  std::int64_t estimated_bytes = 0;  ///< of each rank
+  std::int64_t estimated_bytes = 0;  ///< bytes that each rank is estimated to need
   double memory_bytes = 0;           ///< a rank's share of its host's or device's, the largest
-  std::optional<sparse::HpgmxpFree> free;  ///< if it was asked for
+  std::optional<sparse::HpgmxpFree> free;  ///< run without the rules, if it was asked for
 
   /// The conforming mixed solver's time to the validation's tolerance over the free one's.
   std::optional<double> free_speedup() const {
@@ -68,7 +68,7 @@ std::vector<std::string> departures(HpgmxpOutcome const& outcome);
 
 inline constexpr char const* orthogonalisation =
     "CGS2, the norm summed after it: k, k and 1 values over the ranks";
-/// Of which solve and rank the times of motifs are, as both reports say it.
+/// The solve and the rank to which the times of motifs belong, as both reports say it.
 std::string breakdown_in_words(sparse::Breakdown const& breakdown);
 std::string columns_in_words(sparse::ColumnForms const& columns);
 

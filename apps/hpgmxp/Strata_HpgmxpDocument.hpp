@@ -19,10 +19,10 @@ namespace strata::apps {
 
 /// A part of the solver in one more solve than those that are rated.
 struct MotifPart {
-  std::string name;                           ///< Of the part.
+  std::string name;                           ///< Name of the part.
   double seconds = 0, waiting_seconds = 0;    ///< On the slowest rank.
   double most_waiting = 0, mean_waiting = 0;  ///< Over the ranks.
-  double share = 0;                           ///< Of all parts' time.
+  double share = 0;                           ///< Share of all parts' time.
   /// Rates by the two counts of flops and by the model of bytes, and over a copy's.
   std::optional<double> gflops, gflops_reference, gb_per_s, fraction_of_copy;
 };
@@ -55,7 +55,7 @@ constexpr auto fields_of(MotifPart const*) {
 /// Where the time of that solve went.
 struct Motifs {
   sparse::Breakdown const* of;   ///< On the slowest rank.
-  std::vector<MotifPart> parts;  ///< Of the solver.
+  std::vector<MotifPart> parts;  ///< Parts of the solver.
 };
 /// What is told of it.
 constexpr auto fields_of(Motifs const*) {
@@ -103,7 +103,7 @@ constexpr auto key_order(PhaseOfRun const*) {
 
 /// The solve without rules, with what takes the whole run to tell.
 struct FreeOfRun {
-  sparse::HpgmxpFree free;        ///< That solve.
+  sparse::HpgmxpFree free;        ///< The solve without rules.
   std::optional<double> speedup;  ///< See `HpgmxpOutcome::free_speedup`.
 };
 /// What is told of it.

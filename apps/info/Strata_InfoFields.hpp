@@ -60,12 +60,12 @@ namespace apps {
 
 /// This program and its machine.
 struct Program {
-  Configuration built;          ///< How the library was built.
-  Devices devices;              ///< What there is to calculate on.
-  std::string mpi;              ///< Library and version.
-  std::string default_backend;  ///< Execution space where none is named.
-  int concurrency = 1;          ///< Of the default backend.
-  std::string nlopt;            ///< Version of the optimiser, or none.
+  Configuration built;                 ///< How the library was built.
+  Devices devices;                     ///< What there is to calculate on.
+  std::string mpi;                     ///< Library and version.
+  std::string default_backend;         ///< Execution space where none is named.
+  int concurrency = 1;                 ///< Threads of the default backend.
+  std::string nlopt;                   ///< Version of the optimiser, or none.
   std::vector<std::string> not_built;  ///< Parts, each with what goes without it.
 
   /// Names of libraries and their versions.

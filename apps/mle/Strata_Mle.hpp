@@ -59,7 +59,7 @@ struct MleOptions {
   std::int64_t generate = 0;  ///< locations of a synthetic field
   std::uint64_t seed = 1;
   geostat::Ordering ordering = geostat::Ordering::Hilbert;
-  std::vector<std::string> columns;   ///< of x, y and the value; empty: by the rule
+  std::vector<std::string> columns;   ///< columns of x, y and the value; empty: by the rule
   std::optional<geostat::Mean> mean;  ///< what --trend 0 and 1 replace
   std::optional<TrendTerms> trend;    ///< none: as mean says, else a constant
   geostat::Criterion criterion = geostat::Criterion::ML;
@@ -78,7 +78,7 @@ struct MleOptions {
   bool gradient = false;
   When standard_errors = When::Auto;
   bool profile_intervals = false;
-  std::optional<double> level;  ///< of these; none: 0.95
+  std::optional<double> level;  ///< level of the intervals; none: 0.95
 
   TileOptions tiles;
   geostat::LogDet log_det = geostat::LogDet::Corrected;
@@ -136,7 +136,7 @@ Exit mle(MleOptions options);
 /// The predictions in short; the numbers are in the file.
 struct PredictionSummary {
   std::string locations;            ///< the file with the locations
-  std::int64_t count = 0;           ///< of them
+  std::int64_t count = 0;           ///< number of locations
   double mean = 0, variance = 0;    ///< averages over the locations; of the field without noise
   double observation_variance = 0;  ///< average, of a new observation: with the nugget
   double backward_error = 0;
@@ -164,7 +164,7 @@ struct ValidationSummary {
 struct DivergenceSummary {
   geostat::Divergence divergence;
   double log_det_fp64 = 0;
-  double log_det_factor = 0;  ///< of the factor, without a correction
+  double log_det_factor = 0;  ///< log-determinant of the factor, without a correction
 };
 
 /// The parameters' standard errors, or why there are none.
@@ -184,29 +184,31 @@ struct MleResult {
   std::string ordering;
   geostat::Trend trend = geostat::Mean::None;
   std::vector<std::string> ignored;  ///< columns of the observations that were not read
-  bool asked_for_mean = false;       ///< by the option that --trend replaces
+  bool asked_for_mean = false;       ///< the mean was asked for by the option that --trend replaces
   std::int64_t n = 0;
   int ranks = 1;
   geostat::MaternCovariance theta;                ///< given or fitted
   std::optional<geostat::Likelihood> likelihood;  ///< there; none for "generate"
-  std::optional<geostat::FitOptions> asked;       ///< of a fit
+  std::optional<geostat::FitOptions> asked;       ///< options of a fit
   std::optional<geostat::Fit> fit;
   std::optional<geostat::LikelihoodGradient> gradient;
-  std::optional<StandardErrorsSummary> standard_errors;     ///< of a fit
-  std::vector<geostat::ProfileInterval> profile_intervals;  ///< of its parameters, in their order
+  std::optional<StandardErrorsSummary> standard_errors;  ///< standard errors of a fit
+  /// intervals of its parameters, in their order
+  std::vector<geostat::ProfileInterval> profile_intervals;
   std::optional<PredictionSummary> prediction;
   std::optional<ValidationSummary> validation;
   std::vector<geostat::VariogramClass> variogram;
   std::optional<DivergenceSummary> divergence;
   ooc::PrecisionRule rule;
-  std::string map;                      ///< of the tiles' precisions, as `PrecisionMap::to_text`
-  std::vector<double> log_likelihoods;  ///< of a fit, each evaluation's
+  /// map of the tiles' precisions, as `PrecisionMap::to_text`
+  std::string map;
+  std::vector<double> log_likelihoods;  ///< log-likelihood of each evaluation of a fit
   std::string output;
   std::vector<std::string> warnings;  ///< what the user should know of the data and the model
   geostat::Copies copies;             ///< among the observations
-  bool has_default_lower = true;      ///< of a fit: the bounds are those of the data
+  bool has_default_lower = true;      ///< the fit has the bounds that come from the data
   bool has_default_upper = true;
-  std::size_t bytes_needed = 0;      ///< of the host
+  std::size_t bytes_needed = 0;      ///< bytes of the host's memory that are needed
   std::size_t bytes_on_devices = 0;  ///< where these hold the matrix
   double read_seconds = 0, total_seconds = 0;
   bool is_ended = false;  ///< a signal ended the fit: what is there is the best until then

@@ -19,7 +19,7 @@ namespace strata::apps {
 
 /// A text for each parameter.
 struct ParameterTexts {
-  std::array<std::string, 4> of;  ///< Of sigma2, range, nu and nugget.
+  std::array<std::string, 4> of;  ///< Texts of sigma2, range, nu and nugget.
 };
 /// What is told of them.
 constexpr auto fields_of(ParameterTexts const*) {
@@ -143,7 +143,7 @@ constexpr auto key_order(GradientOfResult const*) { return std::array{"by", "by_
 
 /// A fit with what was asked for.
 struct FitOfResult {
-  MleResult const* of;  ///< Of a fit.
+  MleResult const* of;  ///< The result of a fit.
 };
 /// What is told of it.
 constexpr auto fields_of(FitOfResult const*) {
@@ -159,7 +159,7 @@ constexpr auto fields_of(FitOfResult const*) {
 /// A coefficient of the trend.
 struct TrendTerm {
   std::string name;                            ///< As --trend has it.
-  double coefficient = 0, standard_error = 0;  ///< By generalised least squares.
+  double coefficient = 0, standard_error = 0;  ///< Estimates by generalised least squares.
 };
 /// What is told of it.
 constexpr auto fields_of(TrendTerm const*) {
@@ -175,9 +175,9 @@ constexpr auto fields_of(TrendTerm const*) {
 /// The coefficients of the trend.
 struct TrendOfResult {
   std::vector<TrendTerm> terms;                 ///< One for each column.
-  std::vector<std::vector<double>> covariance;  ///< Of the coefficients.
+  std::vector<std::vector<double>> covariance;  ///< Covariance of the coefficients.
   double log_det = 0;                           ///< See `geostat::Likelihood::log_det_trend`.
-  std::optional<double> log_likelihood_nlme;    ///< By REML.
+  std::optional<double> log_likelihood_nlme;    ///< Log-likelihood by REML.
 };
 /// What is told of them.
 constexpr auto fields_of(TrendOfResult const*) {
@@ -264,7 +264,7 @@ constexpr auto fields_of(ValidationSummary const*) {
 
 /// A prediction with the trend and the file that it belongs to.
 struct PredictionOfResult {
-  MleResult const* of;  ///< With a prediction.
+  MleResult const* of;  ///< The result, with a prediction.
 
   PredictionSummary const& summary() const { return *of->prediction; }
 };

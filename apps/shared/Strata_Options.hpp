@@ -52,7 +52,7 @@ class OptionGroup {
     auto const range = CLI::Range(least, std::numeric_limits<Integer>::max());
     return add(name, target, type, help)->check(CLI::Validator(range).description(""));
   }
-  /// Of which the help shows the default.
+  /// Adds an option whose default the help shows.
   template <class Target>
   CLI::Option* with_default(std::string const& name, Target& target, std::string const& help) {
     return command_.add_option(name, target, help)->capture_default_str()->group(heading_);

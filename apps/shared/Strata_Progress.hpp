@@ -41,8 +41,9 @@ class Progress {
   std::unique_ptr<Line> line_;  // none: nothing is shown
 };
 
-/// For what is called after each step with an error that falls from step to step, until it is `target`: tells how far that is,
-/// as if each step took as many digits off.
+/// Returns a function that is called after each step with an error, which falls from step to step
+/// until it is `target`. It tells `progress` how far that is, as if each step took as many digits
+/// off.
 std::function<void(double)> falls_to(double target, Progress& progress);
 
 }  // namespace strata::apps

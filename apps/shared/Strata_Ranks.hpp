@@ -36,8 +36,9 @@ struct RankMemory {
 /// An equal part for each rank that shares this one's host or, where there are devices, its device. Collective.
 RankMemory memory_of_rank(sparse::Communicator const& comm);
 
-/// Tell an error and return `exit`: if all ranks have the same, rank 0 prints it before any rank ends, as launchers kill
-/// the others then; one of this rank alone ends all ranks. One rank by itself throws on to main.
+/// Tell an error and return `exit`: If all ranks have the same error, rank 0 prints it before any
+/// rank ends, as launchers kill the others then. An error of this rank alone ends all ranks. One
+/// rank by itself throws on to main.
 Exit tell(sparse::Communicator const& comm, Exit exit, std::exception const& error);
 
 /// Call `body`, which ranks run together, and end none of them before all have ended: a launcher ends the others when one

@@ -66,8 +66,9 @@ void begin_run(int argc, char const* const* argv);
 /// Collective.
 RunFacts run_facts(Communicator const& comm);
 
-/// The end of a command: the first rank makes its report, with the files that `make` writes, adds how and where it was run, writes the document to `json` and
-/// prints the table. Collective; all ranks throw what it throws.
+/// The end of a command. The first rank makes its report, with the files that `make` writes, adds
+/// how and where it was run, writes the document to `json` and prints the table. Collective; all
+/// ranks throw what it throws.
 void publish(Communicator const& comm, Progress& progress, std::string const& json,
              std::function<Report()> const& make);
 

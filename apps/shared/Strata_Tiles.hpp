@@ -37,11 +37,11 @@ class Report;
 struct TileOptions {
   std::vector<Precision> precisions;  ///< empty: fp64, or all four with an epsilon
   double epsilon = 0;
-  std::optional<dense::LayerList> layers;  ///< of `strata solve`: in place of both
+  std::optional<dense::LayerList> layers;  ///< layers of `strata solve`, in place of both
   std::int64_t tile = 0;                   ///< 0: the library's choice
   int devices = 1;
   std::size_t device_memory = 0;  ///< bytes of tiles on each device; 0: what is free there
-  ooc::RankGrid grid{0, 0};       ///< of the ranks; 0 x 0: the library's choice
+  ooc::RankGrid grid{0, 0};       ///< grid of the ranks; 0 x 0: the library's choice
   Transport transport = Transport::Automatic;  ///< between the ranks
   ooc::TileStorage storage =
       ooc::TileStorage::Automatic;  ///< Host for `strata solve --out-of-core`
@@ -78,9 +78,9 @@ std::function<void(int, double)> warn_of_silence(Communicator const* comm, Progr
 
 /// What reports tell of a matrix in tiles.
 struct Tiles {
-  std::array<std::int64_t, 4> count;  ///< in fp64, fp32, fp16 and fp8_e4m3
+  std::array<std::int64_t, 4> count;  ///< numbers of tiles in fp64, fp32, fp16 and fp8_e4m3
   std::int64_t size;                  ///< order of a tile
-  Rung rung;                          ///< of the ladder that held, or was the last
+  Rung rung;                          ///< rung of the ladder that held, or was the last
   std::vector<ooc::CholeskyAttempt> const& attempts;
   std::string map;  ///< as `PrecisionMap::to_text` writes it; empty: there is no factor
 };

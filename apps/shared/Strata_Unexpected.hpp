@@ -12,11 +12,12 @@ class App;
 
 namespace strata::apps {
 
-/// What is wrong with words of a command line that the program, which has parsed them, did not expect: a sentence about the
-/// first of them, with what may have been meant.
+/// A sentence about the first word of a command line that the program did not expect when it parsed
+/// them. It says what may have been meant.
 std::string unexpected(CLI::App& program, std::vector<std::string> const& words);
 
-/// That the program has no command of this name, with the one that may have been meant; nothing if it has.
+/// Says that the program has no command of this name, and which one may have been meant. Nothing if
+/// it has the command.
 std::string no_command(CLI::App const& program, std::string const& word);
 
 /// "(strata solve --help lists the options)", of the command that was called.

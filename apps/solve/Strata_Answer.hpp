@@ -20,7 +20,7 @@ struct SparseOutcome;
 
 /// What the last lines of `strata solve` show of the solution X.
 struct Answer {
-  std::int64_t rows = 0, columns = 0;  ///< of X; no rows: there is none
+  std::int64_t rows = 0, columns = 0;  ///< rows and columns of X; no rows: there is no X
   std::vector<std::pair<std::int64_t, double>>
       shown;           ///< rows of the first column, with their numbers: the first three, the last
   double largest = 0;  ///< the number of largest magnitude; NaN if a number is

@@ -34,8 +34,8 @@ class Progress;
 struct MatrixFile {
   MatrixFileFormat format = MatrixFileFormat::Columns;
   std::string words;  ///< "Matrix Market, coordinate real symmetric", "NumPy <f8, C order"
-  std::int64_t rows = 0, cols = 0;  ///< of the two formats whose header has them
-  MatrixMarketHeader market;        ///< of such a file
+  std::int64_t rows = 0, cols = 0;  ///< rows and columns, for the two formats whose header has them
+  MatrixMarketHeader market;        ///< header of such a file
 };
 /// Throws   IoError as the readers of headers.
 MatrixFile probe(std::string const& path);
@@ -78,12 +78,13 @@ struct SolveOptions {
   int repeat = 1;
   std::size_t max_memory = 0;  ///< bytes; 0: what is available
 
-  TileOptions tiles;                         ///< of out_of_core (--devices, too), as the two below
+  /// options of out_of_core (--devices, too), as the two below
+  TileOptions tiles;
   std::string checkpoint, scratch;           ///< folders; empty: none, the one for temporary files
   std::shared_ptr<Communicator const> comm;  ///< the ranks that have the tiles; empty: one
 
   std::string output, json, trace;  ///< paths, empty: not wanted
-  bool brief = false;               ///< of the report only the answer
+  bool brief = false;               ///< print only the answer of the report
 };
 
 /// Memory as --max-memory says, or what is available; `progress`, if there is one, has the part that was read.

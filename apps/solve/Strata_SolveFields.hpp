@@ -221,7 +221,7 @@ constexpr auto key_order(SolveResult const*) {
 /// Memory of tiles on a NUMA node.
 struct NodeBytes {
   int node = 0;                ///< Its number.
-  std::size_t tile_bytes = 0;  ///< Of tiles.
+  std::size_t tile_bytes = 0;  ///< Bytes of tiles.
 };
 /// What is told of it.
 constexpr auto fields_of(NodeBytes const*) {

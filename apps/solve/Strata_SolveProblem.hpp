@@ -23,12 +23,12 @@ namespace strata::apps {
 /// What the report says of the system A X = B.
 struct ProblemSummary {
   std::string source;  ///< the file, or how the matrix was made
-  std::string format;  ///< of the file, or "generated"
+  std::string format;  ///< format of the file, or "generated"
   std::string rhs;     ///< where B comes from
   std::int64_t n = 0, nrhs = 0;
   std::optional<std::int64_t> entries;  ///< listed in the file
   std::optional<double> condition;      ///< where it is prescribed
-  std::size_t bytes_needed = 0;         ///< of memory, for the matrix and all that is computed
+  std::size_t bytes_needed = 0;         ///< bytes of memory for the matrix and all that is computed
   std::uint64_t scratch_bytes = 0;      ///< on disk, for a text file that is read by tiles
 
   char const* read_or_generate() const { return format == "generated" ? "generate" : "read"; }
@@ -39,7 +39,7 @@ struct Problem {
   ProblemSummary summary;
   HostMatrix A;  ///< empty where it is solved out of core: then there are `tiles`
   ooc::TileGenerator<Kokkos::DefaultExecutionSpace> tiles;
-  std::shared_ptr<MatrixBlocks const> file;  ///< of the tiles; not known to be symmetric
+  std::shared_ptr<MatrixBlocks const> file;  ///< file of the tiles; not known to be symmetric
   HostMatrix B, X;
   bool knows_solution = false;
   std::vector<std::int64_t> order;  ///< row k stands for station order[k]; empty: rows are as given

@@ -55,7 +55,8 @@ struct DenseResult {
 struct Comparison {
   std::string library;  ///< "LAPACK dpotrf + dpotrs", ...
   std::int64_t info = 0;
-  double copy_seconds = 0;    ///< of A, which the vendor's routine overwrites and Strata's keeps
+  /// time to copy A, which the vendor's routine overwrites and Strata's keeps
+  double copy_seconds = 0;
   double factor_seconds = 0;  ///< the factorisation alone
   double solve_seconds = 0;
   double backward_error = 0;
@@ -89,16 +90,17 @@ ExpectedError expected_error(SolveResult const& result);
 /// As schema/solve.schema.json describes it, HPL-MxP's line on the screen included.
 Report report(SolveResult const& result);
 
-/// In tiles.
+/// A solve with the matrix in tiles.
 struct OutOfCoreResult : DenseResult {
   using DenseResult::DenseResult;
   std::string checkpoint;  ///< folder
   ooc::PrecisionRule rule;
   ooc::CholeskyReport factor;
-  std::string map;                        ///< of the tiles' precisions, as `PrecisionMap::to_text`
-  int ranks = 1;                          ///< bytes and devices are those of rank 0
-  std::map<int, std::size_t> node_bytes;  ///< of tiles, by NUMA node
-  ooc::TileStorage storage = ooc::TileStorage::Host;  ///< of the tiles
+  /// map of the tiles' precisions, as `PrecisionMap::to_text`
+  std::string map;
+  int ranks = 1;                                      ///< bytes and devices are those of rank 0
+  std::map<int, std::size_t> node_bytes;              ///< bytes of tiles by NUMA node
+  ooc::TileStorage storage = ooc::TileStorage::Host;  ///< where the tiles lie
   std::string no_room;                                ///< why devices do not hold them that were to
   std::size_t tile_bytes = 0;                         ///< there
 };

@@ -22,9 +22,10 @@ class Report;
 /// A sparse system, spread over the ranks in consecutive blocks of rows; summary on rank 0 only.
 struct SparseProblem {
   ProblemSummary summary;               ///< bytes of all ranks together
-  std::vector<std::int64_t> first_row;  ///< of each rank, and the end
-  sparse::HostRows rows;                ///< of this rank
-  std::vector<double> b, x;             ///< of this rank: given, or to be made from the known x
+  std::vector<std::int64_t> first_row;  ///< first row of each rank, and the end
+  sparse::HostRows rows;                ///< rows of this rank
+  /// vectors of this rank: given, or to be made from the known x
+  std::vector<double> b, x;
   bool knows_solution = false;
 };
 
@@ -44,7 +45,8 @@ struct SparseOutcome {
   sparse::SparseOptions asked;
   /// All entries are on one side of the diagonal, or on it, and some beside it.
   bool triangular = false;
-  bool has_tolerance = false;  ///< of the user's; the default one gives way to fp64's limit
+  /// the user gave a tolerance; the default one gives way to fp64's limit
+  bool has_tolerance = false;
   bool told_of_modes = false;
   sparse::SparseReport report;
   std::vector<std::pair<std::int64_t, double>>
@@ -72,8 +74,8 @@ void suggest_modes(std::ostream& out, SparseOutcome& outcome);
 /// What is odd about the matrix, of `outcome.report` as set-up left it, before it is solved for.
 void warn(std::ostream& out, SparseOutcome const& outcome);
 
-/// A line for each thing that a user should know of the result: why it is none, or less than was asked for, what the
-/// cause may be, and what --output holds.
+/// A line for each thing that a user should know of the result. The lines say why there is none, or
+/// less than was asked for, what the cause may be, and what --output holds.
 void explain(std::ostream& out, SolveOptions const& options, SparseOutcome& outcome);
 
 }  // namespace strata::apps

@@ -18,9 +18,10 @@ namespace {
 using sparse::Communicator;
 using sparse::HostRows;
 
-// Entries are read (24 bytes), sorted into rows (16), spread over the ranks in messages (16), stored for
-// products and for sweeps (12 and 16), and once more by the levels of multigrid and their set-up. A host has `share` of
-// all but what is read from a file, which one host has whole.
+// Entries are read (24 bytes), sorted into rows (16), and spread over the ranks in messages (16).
+// They are stored for products and for sweeps (12 and 16), and once more by the levels of multigrid
+// and their set-up. A host has `share` of all but what is read from a file, which one host has
+// whole.
 void require_memory(SparseProblem& problem, SolveOptions const& options, double entries,
                     double listed, double share) {
   double const vectors = 8.0 * (options.sparse.solver.restart + 30);

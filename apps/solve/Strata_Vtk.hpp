@@ -16,8 +16,9 @@ namespace strata::apps {
 /// Throws   UsageError if they have neither 2 nor 3 columns, or n is no multiple of their number; as `read_matrix`.
 HostMatrix read_places(std::string const& path, std::int64_t n, ReadOptions const& options);
 
-/// Write x at its places as points in a legacy file of VTK, for ParaView and the like: numbers where a node has one, vectors
-/// where it has two or three, of more the first three; a third coordinate or component that is not there is 0.
+/// Write x at its places as points in a legacy file of VTK, for ParaView and the like: Numbers
+/// stand where a node has one, vectors where it has two or three; of more numbers the first three
+/// are taken. A third coordinate or component that is not there is 0.
 ///
 /// Result   the file appears whole or not at all.
 /// Throws   IoError.

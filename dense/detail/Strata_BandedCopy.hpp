@@ -17,9 +17,9 @@ namespace strata::dense::detail {
 /// ask for them.
 ///
 /// A product wants its operand under one scale; the next, of other bands, under another. So each
-/// band's largest magnitude is found once; a band is rounded when its first scale is known, and again
-/// only if a later one differs, which the device decides: a matrix whose bands are of
-/// one size is read twice.
+/// band's largest magnitude is found once. A band is rounded when its first scale is known, and
+/// again only if a later scale differs, which the device decides. A matrix whose bands have one
+/// magnitude is read twice.
 ///
 /// Sync     enqueued on the instance of `blas`; nothing is fenced or allocated.
 template <class ExecutionSpace>
@@ -32,7 +32,7 @@ class BandedCopy {
   static std::size_t bytes_needed(ConstMatrix const& A, Precision precision, Along along,
                                   std::int64_t band);
 
-  /// Of the unscaled A, in `bytes_needed` bytes at `memory`.
+  /// Copies the unscaled A to `bytes_needed` bytes at `memory`.
   BandedCopy(LeafBlas<ExecutionSpace>& blas, std::byte* memory, ConstMatrix const& A,
              Precision precision, Along along, std::int64_t band, BlockScaling scaling);
 
@@ -42,7 +42,7 @@ class BandedCopy {
   void measure(std::int64_t first, std::int64_t count);
 
   /// Bring bands [first, first + count) under common scales: the range is cut into halves `levels`
-  /// times, the first half the larger one, and each part that results gets a scale of its own.
+  /// times, the first half the larger one. Each part that results gets its own scale.
   ///
   /// Ranges of one band are cut no more, and count as the first half.
   void unite(std::int64_t first, std::int64_t count, int levels);

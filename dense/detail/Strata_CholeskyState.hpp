@@ -44,8 +44,9 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// The same of copies with more and more on the diagonal, until one has a factor.
   void take_with_jitter(MatrixView const& matrix, LayerList const& layers);
   void analyse(LayerList const& layers);
-  /// The rungs; where leaves in fp64 are solved by their inverses, which costs digits of an ill-conditioned leaf, the last is one by
-  /// substitution, as LAPACK's: it decides whether a matrix is positive definite.
+  /// The rungs. In fp64 leaves may be solved by their inverses, which costs digits of an
+  /// ill-conditioned leaf. Then the last rung solves by substitution, as LAPACK does, and decides
+  /// whether a matrix is positive definite.
   std::vector<detail::Step> steps_for(LayerList const& layers) const;
   /// As asked, or what is fast for such layers.
   std::int64_t leaf_size(LayerList const& layers) const;

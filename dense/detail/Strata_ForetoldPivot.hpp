@@ -29,8 +29,9 @@ inline double small_pivot(LayerList const& layers) {
   return roundoffs * layers.unit_roundoff();
 }
 
-/// How many of the first columns tell whether a factorisation will serve: on a host the left half of the root, an eighth of the
-/// flops; on a device, which works from left to right, a sixth of all columns.
+/// How many of the first columns tell whether a factorisation will serve. On a host it is the left
+/// half of the root, an eighth of the flops. On a device, which works from left to right, it is a
+/// sixth of all columns.
 template <class ExecutionSpace, class Tree>
 std::int64_t telling_columns(Tree const& tree) {
   return strata::runs_on_host<ExecutionSpace> ? tree.root().first_size : tree.order() / 6;

@@ -33,10 +33,12 @@ int moduli_of_products(Tree const& tree) {
 
 /// The factorisation whose products are made of integers modulo S numbers: left-looking, panel by panel.
 ///
-/// Row i of L has the norm sqrt(h_ii) for H = L L^T, whatever H is. So its unit is known before the first column, and bounds the sum
-/// over any columns: L's rows become integers once, block by block as they are final, and a panel's update over all columns to its left
-/// is one sum modulo S numbers, of which each entry is made a number once. Leaves and the solves with them are in fp64: those by
-/// 256 columns of inverses, in an error of which the condition of 256 columns stands for a leaf's.
+/// Row i of L has the norm sqrt(h_ii) for H = L L^T, whatever H is. So its unit is known before the
+/// first column, and bounds the sum over any columns. L's rows become integers once, block by block
+/// as they are final. A panel's update over all columns to its left is one sum modulo S numbers,
+/// and each entry of the sum is made a number once. Leaves and the solves with them are in fp64:
+/// those by 256 columns of inverses, in an error of which the condition of 256 columns stands for a
+/// leaf's.
 ///
 /// Result   *info as for `tree_potrf`. A row whose integers outgrow its bound, as no row of a positive definite matrix does but by
 ///          rounding, is told as that row's minor.

@@ -50,28 +50,31 @@ inline std::vector<Step> ladder(LayerList const& layers, double shift) {
 
 /// The rungs of a matrix of order n (Strata_Automatic.cpp, which knows what rungs cost).
 ///
-/// Where the layers are ones that the automatic choice takes, and n is so large that it takes any, the costs were measured:
-/// then the next rung of more accuracy is tried at once, since a shift, and the refinement after it, would take longer. Else
-/// they are those of `ladder`.
+/// Where the layers are ones that the automatic choice takes, and n is so large that it takes any,
+/// the costs were measured. Then the next rung of more accuracy is tried at once: a shift, and the
+/// refinement after it, would take longer. Else they are those of `ladder`.
 template <class ExecutionSpace>
 std::vector<Step> rungs(std::int64_t n, LayerList const& layers, double shift);
 
-/// Iterations of a refinement with a factor in `layers` that take as long as a factorisation on the rung `next`: measured
-/// where `rungs` goes by costs; elsewhere 40 + n / 120, since an iteration reads the matrix and the factor once, and a
-/// factorisation costs n / 12 times its flops at about ten times the rate.
+/// Iterations of a refinement with a factor in `layers` that take as long as a factorisation on the
+/// rung `next`: measured where `rungs` goes by costs; Elsewhere 40 + n / 120: an iteration reads
+/// the matrix and the factor once, and a factorisation costs n / 12 times its flops at about ten
+/// times the rate.
 template <class ExecutionSpace>
 Patience patience(std::int64_t n, LayerList const& layers, LayerList const& next);
 
-/// A part of the largest pivot: where the last one is foretold to be less, a factorisation in `layers` costs more than it saves beside the
-/// rung `next`, whose cost was measured (`Patience::is_measured`).
+/// A threshold, as a part of the largest pivot. If the last pivot is foretold to be below it, a
+/// factorisation in `layers` costs more than it saves, and the rung `next` is tried at once. The
+/// cost of `next` was measured (`Patience::is_measured`).
 template <class ExecutionSpace>
 double least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next);
 
-/// The fewest moduli, 7 to 14, with which a refinement takes three steps or so where the first columns of a factor of order n foretell
-/// this last pivot, a part of the largest; 0: none.
+/// The fewest moduli, 7 to 14, with which a refinement takes three steps or so; 0: none. The first
+/// columns of a factor of order n foretell this last pivot, as a part of the largest.
 ///
-/// A factor of integers is off by about theta sqrt(n) in its 2-norm (`IntegerPotrf`), and a step of refinement gains as much beside the
-/// least eigenvalue, of which a geometric spectrum's last pivot is some five times as much.
+/// A factor of integers is off by about theta sqrt(n) in its 2-norm (`IntegerPotrf`). A step of
+/// refinement gains as much beside the least eigenvalue. A geometric spectrum's last pivot is some
+/// five times the least eigenvalue.
 inline int moduli_for(std::int64_t n, double pivot) {
   constexpr double part = 0.007;
   for (int moduli = least_moduli + 1; moduli <= 14; ++moduli)
@@ -107,14 +110,15 @@ inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next)
   return next;
 }
 
-/// Whether it is time to factor the leading block of order `failed` in fp64, after a breakdown there and before the step
-/// `next`: that tells a matrix that is not positive definite from one that needs a higher rung. `minors` is the order of
-/// the last such block that held.
+/// Whether it is time to factor the leading block of order `failed` in fp64, after a breakdown
+/// there and before the step `next`. The block tells a matrix that is not positive definite from
+/// one that needs a higher rung. `minors` is the order of the last such block that held.
 ///
-/// A matrix that is positive definite pays for few such blocks: each is followed by higher layers, or by at least twice as much
-/// work as the one before; and on devices, whose fp64 is many times slower, none of the latter costs more than the rungs of the same
-/// layers. Higher layers whose cost was measured come first where they cost less than the block, or rounding explains the breakdown.
-/// The last rung of a host tells as much itself, and stops where it breaks down.
+/// A matrix that is positive definite pays for few such blocks. Each is followed by higher layers,
+/// or by at least twice as much work as the one before. On devices, whose fp64 is many times
+/// slower, none of the latter costs more than the rungs of the same layers. Higher layers whose
+/// cost was measured come first where they cost less than the block, or rounding explains the
+/// breakdown. The last rung of a host tells as much itself, and stops where it breaks down.
 ///
 /// `rounding_explains`   bool(), asked before layers whose cost was measured: whether the pivots before the breakdown were as small
 ///                       as errors of rounding

@@ -16,8 +16,8 @@ namespace strata::dense::detail {
 /// The factorisation panel by panel, with a lookahead of one.
 ///
 /// While the matrix is updated with one panel, the next diagonal block is factored on a second,
-/// urgent instance, so that the chain of leaves, which can't fill a device, costs no time of its
-/// own. Where the tree is one panel, this is paper A's algorithm 1.
+/// urgent instance. So the chain of leaves, which can't fill a device, costs no time of its own.
+/// Where the tree is one panel, this is paper A's algorithm 1.
 template <class ExecutionSpace>
 class PanelPotrf {
  public:

@@ -16,10 +16,11 @@
 
 namespace strata::dense::detail {
 
-/// Asked once in a factorisation, when so many columns are enqueued, or are done on a host: whether it goes on.
+/// Called once in a factorisation, after the first `columns` columns: enqueued on a device,
+/// finished on a host. Says whether the factorisation goes on.
 ///
-/// `goes_on` gets the instance on which they are, and their number. Where it says no, the factorisation ends with *info, if that was 0,
-/// at the column after them.
+/// `goes_on` gets the instance on which the columns are, and their number. If it returns false, the
+/// factorisation ends with *info, if that was 0, at the column after them.
 template <class ExecutionSpace>
 struct FirstColumns {
   std::int64_t columns = 0;

@@ -34,8 +34,8 @@ std::int64_t scales_between(Matrix const& from, Matrix const& to) {
   return from.scale && to.scale ? to.scale - from.scale : 0;
 }
 
-/// Products of one shape whose operands are as far from each other, as those of the leaves of a tree, or of the blocks of one
-/// level, follow each other, otherwise in their order.
+/// Products of one shape whose operands are equally far apart follow each other, otherwise in their
+/// order. Examples are products of a tree's leaves, or of the blocks of one level.
 template <class MemorySpace>
 void sort_by_shape(std::vector<Product<MemorySpace>>& products) {
   auto const key = [](auto const& p) {

@@ -22,7 +22,8 @@ class ResidueCells {
  public:
   using Planes = ResiduePlanes<MemorySpace>;
 
-  /// Of a matrix of order n in panels of `width` columns, but for the last, cut into so many groups of panels.
+  /// The cells of a matrix of order n in panels of `width` columns, but for the last, cut into so
+  /// many groups of panels.
   ResidueCells(std::int64_t n, std::int64_t width, std::int64_t groups, int moduli)
       : n_(n), width_(width), moduli_(moduli) {
     std::int64_t const panels = (n + width - 1) / width;

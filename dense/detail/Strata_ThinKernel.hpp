@@ -230,7 +230,7 @@ struct Kernel {
     return sum;
   }
 
-  static constexpr int rows = 1024 / threads;  ///< of a leaf that a thread has at a time
+  static constexpr int rows = 1024 / threads;  ///< rows of a leaf that a thread has at a time
 
   /// z = numbers [begin, end) of the leaf's right side less its products, for all threads.
   template <class Member, class RightSide>

@@ -15,12 +15,14 @@
 
 namespace strata::dense::detail {
 
-/// x = L^-T L^-1 b for one vector, in one kernel: leaf by leaf, the leaf's block row of L, or block column of L^T,
-/// over all that is solved already in one product, and then the leaf by its inverse.
+/// x = L^-T L^-1 b for one vector, in one kernel, leaf by leaf. One product takes the leaf's block
+/// row of L, or block column of L^T, over all that is solved already. Then the leaf is solved by
+/// its inverse.
 ///
-/// Teams take tasks in an order in which each waits for the numbers of earlier ones alone, so that any number of them
-/// that run at a time will do: a task loads its part of L before it waits, and products of later leaves go on
-/// while a leaf is solved. Products accumulate in the precision of the vector, in an order that depends on the shape alone.
+/// Teams take tasks in an order in which each waits for the numbers of earlier ones alone. So any
+/// number of teams that run at a time will do. A task loads its part of L before it waits, and
+/// products of later leaves go on while a leaf is solved. Products accumulate in the precision of
+/// the vector, in an order that depends on the shape alone.
 template <class ExecutionSpace>
 class ThinSolve {
  public:

@@ -45,14 +45,14 @@ struct ThinTask {
 
 namespace thin {
 
-constexpr int threads = 256;  ///< of a team
+constexpr int threads = 256;  ///< threads of a team
 constexpr int batch = 8;      ///< packs of a chunk that a thread has, all under way at a time
-constexpr int outputs = 64;   ///< of a task's products
+constexpr int outputs = 64;   ///< outputs of a task's products
 constexpr int lanes = threads * batch / outputs;  ///< threads that share a column of a chunk
-constexpr int slices = threads / outputs;         ///< of the threads whose sums are added up
-constexpr int most_parts = 4;                     ///< of a leaf's products
-constexpr int most_rows = 2048;       ///< of a leaf, whose numbers a team's scratch holds
-constexpr int packs_of_inverse = 16;  ///< that a thread has at a time
+constexpr int slices = threads / outputs;         ///< slices of the threads whose sums are added up
+constexpr int most_parts = 4;                     ///< most parts of a leaf's products
+constexpr int most_rows = 2048;       ///< most rows of a leaf, whose numbers a team's scratch holds
+constexpr int packs_of_inverse = 16;  ///< packs that a thread has at a time
 
 /// Columns of a chunk of a block row, rows of a chunk of a block column.
 template <class T>
@@ -111,13 +111,13 @@ struct Words {
   }
 };
 
-/// Of a team.
+/// The scratch memory of a team.
 template <class S>
 struct alignas(16) Scratch {
   static constexpr int widest = chunk_width<fp8_e4m3>;
   static constexpr int most_sums = threads * Pack<fp8_e4m3>::size + outputs;
   S x[2][widest];            ///< numbers of two chunks in turn
-  S parts[slices][outputs];  ///< of the sums over lanes
+  S parts[slices][outputs];  ///< parts of the sums over lanes
   S sums[most_sums];         ///< over chunks, by the lanes
   int turn;
 

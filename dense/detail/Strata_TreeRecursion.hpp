@@ -79,8 +79,8 @@ class TreeRecursion {
   /// Algorithm 2 within the factorisation: X = B L^-T for rows B below the diagonal block L.
   void solve(Tree const& tree, Node const& L, Panel<memory_space> const& B);
 
-  /// What `solve` takes for columns [begin, begin + cols) of A's block: its solution is the stored
-  /// block, or a copy in scratch of a block that is quantised when its largest entry is known.
+  /// What `solve` takes for columns [begin, begin + cols) of A's block. The solution is the stored
+  /// block. If the block is quantised when its largest entry is known, it is a copy in scratch.
   Panel<memory_space> panel(Node const& A, std::int64_t begin, std::int64_t cols);
   /// Room for the solutions in scratch of blocks of up to so many rows and columns, which are quantised when their largest
   /// entries are known.
@@ -100,8 +100,8 @@ class TreeRecursion {
   /// of L, where `Layered` says so on B in their precision.
   void trsm(Tree const& tree, Side side, Op op, Diag diag, Matrix const& B, Products products);
 
-  /// Algorithm 3: working C += alpha A B^T with B = A but for how they are split, rows of C x k, in the precision that they
-  /// have; without the diagonal block `skip`.
+  /// Algorithm 3: working C += alpha A B^T, rows of C x k, in the precision that A and B have. B =
+  /// A but for how they are split. It leaves out the diagonal block `skip`.
   void syrk(Tree const& tree, Node const& C, double alpha, ConstMatrix const& A,
             ConstMatrix const& B, Node const* skip = nullptr);
 
@@ -133,8 +133,8 @@ class TreeRecursion {
   };
   /// The terms of products with `count` columns of L from `begin` on, as they are summed one range after the other.
   ///
-  /// On a host in fp64 the first columns of a matrix have a sum of their own: a covariance's are so large that what follows is
-  /// lost beside them, all to one side.
+  /// On a host in fp64 the first columns of a matrix have their own sum. In a covariance they are
+  /// so large that what follows is lost beside them, all to one side.
   static std::vector<Terms> terms(std::int64_t begin, std::int64_t count, Precision precision);
   void factor_leaf(Tree const& tree, Node const& A, InfoView const& info);
   void solve_leaf(Tree const& tree, Node const& L, Panel<memory_space> const& B);

@@ -19,15 +19,16 @@ struct ConditionEstimate {
   /// ||H||_1 ||H^-1||_1, H = D A D the equilibrated matrix (A, if it is not): never above the true one but for
   /// rounding, seldom below a third of it. Beyond 1 / (n 2^-53) it only says that A is singular to working precision.
   double value = 0;
-  std::int64_t solves = 0;  ///< with H, of up to eight columns at once
+  std::int64_t solves = 0;  ///< solves with H, each with up to eight columns at once
   bool refined = false;     ///< the factor alone was too coarse: solves with it were refined
   bool converged =
       true;            ///< false: a refinement did not converge, the true value may be far larger
-  double seconds = 0;  ///< that it took
+  double seconds = 0;  ///< time of the estimate
 };
 
-/// About how far off a solution may be, max_i |x_i - y_i| / d_i over max_i |y_i| / d_i with the exact solution y: the
-/// condition times the relative residual; at most 1, and 1 where the condition is not known.
+/// About how far off a solution may be, max_i |x_i - y_i| / d_i over max_i |y_i| / d_i with the
+/// exact solution y. It is the condition times the relative residual, at most 1, and 1 where the
+/// condition is not known.
 inline double forward_error(RefinementReport const& solve, ConditionEstimate const& condition) {
   double const error = std::max(solve.relative_residual, 0x1p-53) * condition.value;
   return error < 1 && condition.converged ? error : 1;  // NaN as well
@@ -40,10 +41,12 @@ inline double digits(double forward_error) {
 
 /// Why a matrix has no Cholesky factor.
 struct Breakdown {
-  std::int64_t order = 0;  ///< of the leading minor that is not positive; 0: there is a factor
-  /// The pivot that was not positive, as a part of the entry on the diagonal of the equilibrated matrix; NaN: not known.
+  /// order of the leading minor that is not positive; 0: there is a factor
+  std::int64_t order = 0;
+  /// The pivot that was not positive, as a part of the entry on the diagonal of the equilibrated
+  /// matrix; NaN: not known.
   double pivot = std::numeric_limits<double>::quiet_NaN();
-  double least_pivot = 1;  ///< of those before it
+  double least_pivot = 1;  ///< least pivot before that one
   /// Rounding explains the breakdown: A may be positive definite with about this condition, or a larger one.
   bool numerical = false;
   double condition = 0;  ///< where that is so

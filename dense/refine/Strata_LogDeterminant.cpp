@@ -82,10 +82,10 @@ class Lanczos {
 
 /// What all probes say.
 struct Sample {
-  double mean = 0;              ///< of n v' log(C) v, by Gauss
-  double standard_error = 0;    ///< of the mean
+  double mean = 0;              ///< mean of n v' log(C) v, by Gauss
+  double standard_error = 0;    ///< standard error of the mean
   double quadrature_error = 0;  ///< bound of Gauss' error in the mean
-  double lowest = 1;            ///< of the Ritz values
+  double lowest = 1;            ///< lowest of the Ritz values
 };
 
 constexpr double small_error = 1e-3;  // of the quadrature, beside the standard error

@@ -45,9 +45,10 @@ struct RefinementOptions {
   int restart = 30;               ///< GMRES basis; grows to 8 times this while cycles gain little
   double inner_tolerance = 1e-8;  ///< least ||A d - r||_2 / ||r||_2 that CG and GMRES go for
   int stagnation_steps = 5;       ///< outer steps that may pass without halving the error
-  std::size_t max_basis_bytes = std::size_t(1) << 30;  ///< of GMRES: columns are taken in chunks
-  /// Called after each outer step with the worst column's backward error; what it throws ends the call,
-  /// over ranks on all.
+  /// most bytes of the basis of GMRES: columns are taken in chunks
+  std::size_t max_basis_bytes = std::size_t(1) << 30;
+  /// Called after each outer step with the worst column's backward error; what it throws ends the
+  /// call, over ranks on all.
   std::function<void(double)> on_step = {};
 };
 
@@ -67,8 +68,8 @@ struct RefinementReport {
   /// Applications of M^-1 to the column that took most, the first solve included.
   std::int64_t iterations = 0;
   std::int64_t outer_iterations = 0;     ///< fp64 residuals after the one of M^-1 B
-  std::int64_t unconverged_columns = 0;  ///< that don't meet the tolerance
-  double tolerance = 0;                  ///< that was applied
+  std::int64_t unconverged_columns = 0;  ///< columns that don't meet the tolerance
+  double tolerance = 0;                  ///< tolerance that was applied
   /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), of the system as given
   double backward_error = 0;
   double equilibrated_error = 0;  ///< the same of the system that was refined
@@ -90,8 +91,9 @@ struct RefinementOperators {
   /// R = M^-1 R in place. The largest magnitude of each column is below 1 and at least 1/2, or 0.
   std::function<void(Block const& R)> precondition;
   double norm_inf = 0;  ///< ||A||_inf = ||A||_1
-  /// Where A = D G D is a matrix G that was scaled, and B and X are D B_G and D^-1 X_G: the diagonal of D, powers of two,
-  /// and ||G||_inf. Errors and convergence are then judged for G X_G = B_G as well. Empty: A is as given.
+  /// The diagonal of D, powers of two, and ||G||_inf, where A = D G D is a matrix G that was
+  /// scaled. B and X are then D B_G and D^-1 X_G. Errors and convergence are then judged for G X_G
+  /// = B_G as well. Empty: A is as given.
   Kokkos::View<double const*, typename ExecutionSpace::memory_space> scaling;
   /// ||G||_inf, where there is a scaling.
   double given_norm_inf = 0;

@@ -22,9 +22,10 @@ class RefinementMemory;
 
 /// What a solve did. Errors are those of X for A X = B as given.
 struct SolveReport {
-  RefinementReport refinement;  ///< of the X that is returned
-  /// As the refinement says; but false where A turned out to be indefinite, or seemed to be (refinement.indefinite) and
-  /// there was no memory for the rung that tells, which is then the obstacle. Its errors are true whatever A is.
+  RefinementReport refinement;  ///< report of the refinement of the returned X
+  /// As the refinement says, but false where A turned out to be indefinite. It is also false where
+  /// A seemed to be indefinite (refinement.indefinite) and there was no memory for the rung that
+  /// tells, which is then the obstacle. Its errors are true whatever A is.
   bool converged = false;
   double backward_error = 0;       ///< max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf)
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
@@ -47,9 +48,9 @@ constexpr Outcome outcome_of(Climb how) {
 
 /// How long a refinement may go on below a rung.
 struct Patience {
-  int iterations = 0;  ///< that cost about as much as a factorisation on the next rung
-  /// The costs were measured: then the refinement takes classical steps and CG alone where the method is automatic, and CG
-  /// ends as soon as its rate says that these iterations will not do.
+  int iterations = 0;  ///< iterations that cost about as much as a factorisation on the next rung
+  /// The costs were measured. Then the refinement takes classical steps and CG alone where the
+  /// method is automatic. CG ends as soon as its rate says that these iterations will not do.
   bool is_measured = false;
 };
 
@@ -71,7 +72,7 @@ class SpdFactor {
   virtual RefinementOperators<ExecutionSpace> operators(ExecutionSpace const& exec) = 0;
   /// Whether there is no rung above.
   virtual bool at_the_top() const = 0;
-  /// Of a refinement with the factor of this rung; not called at the top.
+  /// The patience with a refinement by this rung's factor; not called at the top.
   virtual Patience patience() const = 0;
   /// Factor on a higher rung; false if A turns out not to be positive definite.
   ///
@@ -80,7 +81,7 @@ class SpdFactor {
   /// No rung above is tried any more.
   virtual void end_ladder() = 0;
 
-  /// Of solves with a few columns, kept for the next one; made by `solve` and `refine`.
+  /// Memory of solves with a few columns, kept for the next one; `solve` and `refine` make it.
   std::shared_ptr<detail::RefinementMemory<ExecutionSpace>> memory;
 };
 

@@ -27,8 +27,9 @@ struct FourSums {
   }
 };
 
-/// The derivatives of a covariance matrix's entries by sigma2, range, nu and nugget, evaluated where they are asked for; the
-/// one by nu, if it is not wanted, is any number: without it there are closed forms for nu = 1/2, 3/2 and 5/2.
+/// The derivatives of a covariance matrix's entries by sigma2, range, nu and nugget, evaluated
+/// where they are asked for. The derivative by nu, if it is not wanted, is any number: without it
+/// there are closed forms for nu = 1/2, 3/2 and 5/2.
 ///
 /// Memory   24 bytes for each location in MemorySpace, and 2.4 kB; on hosts of many locations a table of 108 kB.
 /// Error    see MaternGradient, times sigma2 by nu, and sigma2 / range by range.

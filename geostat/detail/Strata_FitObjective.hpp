@@ -118,8 +118,9 @@ class FitObjective {
     return variables_.model(shape_, sill_, weights_.quadratic_form, degrees(), derived);
   }
 
-  /// The factor at the best, and the likelihood there with refined solves and probes that the search has not seen: the
-  /// largest of many estimates owes some of its height to the error that their probes share.
+  /// The factor at the best, and the likelihood there with refined solves and probes that the
+  /// search has not seen. The largest of many estimates owes some of its height to the error that
+  /// their probes share.
   void state_the_best() {
     factor_options_.keep_matrix = true;
     if (factor_) factor_->keep_matrix(true);

@@ -46,7 +46,7 @@ class FitVariables {
   /// Towards a covariance matrix that is far from singular.
   std::vector<double> safe() const;
 
-  /// Of a covariance, within the bounds.
+  /// The variables of a covariance, within the bounds.
   std::vector<double> at(MaternCovariance const& theta) const;
   /// The covariance that is factored; with a sill that follows that of 1.
   MaternCovariance shape(std::span<double const> x) const;

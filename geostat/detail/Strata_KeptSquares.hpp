@@ -22,10 +22,10 @@ namespace strata::geostat::detail {
 /// The squares (I, J), I >= J, of a matrix whose columns come block by block. A square comes with block J, is kept by one
 /// rank, and has done its part when block I has come.
 struct SquarePlan {
-  std::int64_t blocks = 0;  ///< of columns, and of rows
+  std::int64_t blocks = 0;  ///< blocks of columns, and of rows
   int ranks = 1;
 
-  /// Of n columns in blocks of `width`.
+  /// The plan for n columns in blocks of `width`.
   static SquarePlan of(std::int64_t n, std::int64_t width, int ranks) {
     return {n > 0 ? (n + width - 1) / width : 0, ranks};
   }
@@ -33,9 +33,10 @@ struct SquarePlan {
   int keeper(std::int64_t I, std::int64_t J) const { return static_cast<int>((I + J) % ranks); }
   /// The most that a rank keeps of one row, or column.
   std::int64_t most_in_row() const { return (blocks + ranks - 1) / ranks; }
-  /// The most that a rank keeps at a time, which for many squares is a fourth of the matrix's divided by the ranks: once
-  /// block b has come, of b + 1 columns the squares from row b on. Of a x b squares a rank has a b / R and at most
-  /// R / 4 more, so that there are none more where b is further than R from the middle.
+  /// The most squares that a rank keeps at a time. For many squares it is a fourth of the matrix's
+  /// squares divided by the ranks. Once block b has come, these are the squares from row b on, in b
+  /// + 1 columns. A rank has a b / R of a x b squares, and at most R / 4 more. So it has none more
+  /// where b is further than R from the middle.
   std::int64_t most_at_a_time() const {
     std::int64_t const middle = blocks / 2, R = ranks;
     std::int64_t most = 0;
@@ -87,7 +88,8 @@ class KeptSquares {
  public:
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename Exec::memory_space>;
 
-  /// Of so many matrices; blocks of `width` columns. Throws MemoryError. Not collective.
+  /// Keeps squares of so many matrices, with blocks of `width` columns. Throws MemoryError. Not
+  /// collective.
   KeptSquares(Exec const& exec, std::int64_t n, std::int64_t width, std::size_t matrices,
               Communicator const* comm)
       : exec_(exec),

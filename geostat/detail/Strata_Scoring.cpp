@@ -151,8 +151,9 @@ struct Secant {
   Vector p, y;
 };
 
-// H with the curvature that the last steps met, H p = y, by the update of Broyden, Fletcher, Goldfarb and Shanno: the average
-// information alone may be far from it, and steps go to and fro then.
+// H with the curvature that the last steps met, H p = y, by the update of Broyden, Fletcher,
+// Goldfarb and Shanno. The average information alone may be far from that curvature, and steps
+// would go to and fro.
 Quadratic corrected(Quadratic model, std::vector<Secant> const& secants) {
   std::size_t const n = model.g.size();
   for (auto const& [p, y] : secants) {

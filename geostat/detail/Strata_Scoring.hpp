@@ -24,8 +24,9 @@ struct BoxStep {
   double length = 0;
 };
 
-/// The p with the largest g'p - p'Hp/2 among those of |p| <= radius that keep x + p in the box: of the active sets that
-/// one comes to by fixing the variable that is furthest outside and freeing the one that pulls inwards.
+/// The p with the largest g'p - p'Hp/2 among all with |p| <= radius that keep x + p in the box. It
+/// is taken over the active sets that are met by fixing the variable that is furthest outside, and
+/// freeing the one that pulls inwards.
 BoxStep best_step(Quadratic const& model, std::span<double const> x, std::span<double const> lower,
                   std::span<double const> upper, double radius);
 
@@ -43,7 +44,7 @@ struct ScoringSearch {
   double first_radius = 1;
   /// A variable whose curvature is above this is measured in units in which it is not: a nugget in parts of itself.
   double usual_curvature = 1;
-  double tolerance = 1e-5;  ///< of each variable
+  double tolerance = 1e-5;  ///< tolerance of each variable
   std::int64_t max_evaluations = 0;
   std::function<Scored(std::span<double const>)> value;
   std::function<Quadratic()> model;  ///< about the point whose value was asked for last

@@ -47,7 +47,7 @@ class WholeFactor final : public dense::SpdFactor<ExecutionSpace> {
   bool is_filled() const { return entries_.has_value(); }
   /// ||S||_inf.
   double norm_inf() const { return norm_inf_; }
-  /// Of the last `refactor`.
+  /// Times of the last `refactor`.
   double fill_seconds() const { return fill_seconds_; }
   double factor_seconds() const { return factor_seconds_; }
 

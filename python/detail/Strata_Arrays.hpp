@@ -38,7 +38,7 @@ using OutAnywhere = ArrayAnywhere<double>;
 template <class T>
 struct Stored {
   T* data;
-  std::int64_t rows, cols, ld;  ///< of what lies in memory
+  std::int64_t rows, cols, ld;  ///< shape of what lies in memory
   bool transposed;
 
   std::int64_t size() const { return rows * cols; }

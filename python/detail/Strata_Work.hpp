@@ -103,7 +103,7 @@ class Clock {
 /// A call from Python, as the work that is done for it knows it.
 class Call {
  public:
-  enum class Thread : bool { Caller, Own };  ///< that works
+  enum class Thread : bool { Caller, Own };  ///< the thread that works
 
   explicit Call(Thread thread) : is_apart_(thread == Thread::Own) {}
   Call(Call const&) = delete;
@@ -190,7 +190,7 @@ class Job {
 /// Work that may take so long that somebody presses Ctrl-C, a tenth of a second: a thread for it
 /// costs nothing beside.
 inline constexpr double long_flops = 5e8;
-/// Of an answer that an object has at hand.
+/// Flops of an answer that an object has at hand.
 inline constexpr double no_flops = 0;
 
 /// f(call) without the GIL, with Kokkos. If it takes long, a signal's handler can end the wait for

@@ -14,7 +14,7 @@ namespace strata::sparse {
 /// must represent it.
 struct NearNullSpace {
   int width = 0;               ///< vectors
-  std::vector<double> values;  ///< of each row its number in each vector
+  std::vector<double> values;  ///< number of each row in each vector
 
   /// Numbers of each vector.
   std::int64_t rows() const {

@@ -14,8 +14,8 @@ using strata::AgreedError;
 using strata::Communicator;
 using strata::is_agreed;
 
-/// The name of the spans, on the track "waits", in which a rank waits for what others send or for sums over all: by the device's
-/// time where the device waits.
+/// The name of the spans, on the track "waits", in which a rank waits for what others send or for
+/// sums over all. They have the device's time where the device waits.
 inline constexpr char const* waiting_span = "strata::sparse::wait";
 
 /// Call `work`, in which the host waits for other ranks, and tell the thread's recorder, if it has one.
@@ -28,7 +28,8 @@ void wait_for_ranks(Communicator const& comm, Work const& work) {
 }
 
 /// The benchmark's grid of boxes for a number of ranks: the factors with the largest ratio of the
-/// smallest to the largest, x from round(cbrt(ranks)) down, then y from round(sqrt(ranks / x)) down.
+/// smallest to the largest. x is tried from round(cbrt(ranks)) down, then y from round(sqrt(ranks /
+/// x)) down.
 std::array<int, 3> process_grid(int ranks);
 
 }  // namespace strata::sparse

@@ -18,8 +18,8 @@ template <class Exec>
 struct ResidualNorms;
 }  // namespace detail
 
-/// Restarted flexible GMRES: matrix, basis and x are fp64, the preconditioner is in Scalar and may be another
-/// one, or round differently, each time; what it gave is kept in Scalar.
+/// Restarted flexible GMRES. Matrix, basis and x are fp64. The preconditioner is in Scalar and may
+/// be another one, or round differently, each time. What it gave is kept in Scalar.
 ///
 /// Against GMRES-IR: a preconditioner in 16 bits costs no digits of the matrix, so that a cycle's
 /// residual estimate holds; the memory of a cycle is restart (8 + sizeof(Scalar)) bytes a row.
@@ -29,7 +29,7 @@ struct ResidualNorms;
 template <class Exec, class Scalar>
 class Fgmres {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// Throws ValueError for options outside their ranges, MemoryError; on all ranks.
   Fgmres(Exec const& exec, DistributedMatrix<Exec> const& A,

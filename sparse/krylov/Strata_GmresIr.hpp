@@ -30,7 +30,7 @@ class GeometricMultigrid;
 template <class Exec, class Scalar, class Stored = Scalar>
 class GmresIr {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// `A` gives the residuals, `inner` is multiplied by inside. Both must have the same rows in the
   /// same order (ShapeError for another number). Throws ValueError for options out of range, MemoryError; on all ranks.

@@ -14,7 +14,7 @@ class DistributedMatrix;
 template <class Exec, class Scalar>
 class Jacobi {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// Collective; fences. Throws ValueError for a row whose diagonal entry is 0, MemoryError; on all ranks.
   Jacobi(Exec const& exec, DistributedMatrix<Exec> const& A);

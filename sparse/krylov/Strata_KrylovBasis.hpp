@@ -34,21 +34,23 @@ enum class Purpose;
 /// bits from run to run. CGS2 reads the basis three times: the first update and the second
 /// products share a pass, the second update and what makes a column of w the last one.
 ///
-/// BasisNorm::Derived: the norm that scales w there is that of the vector between the updates less its products
-/// with the basis (Pythagoras), so that two sums over the ranks do. It is good to rounding unless the first
-/// projection left little but what the basis lacks in orthogonality: then q_k's length is not 1, or beta and
-/// q_k are 0, and a solver must look at the residual.
-/// BasisNorm::Summed: the last pass sums the squares of what it writes, in a third sum over the ranks, and w stays as
-/// long as it is: whatever reads a column multiplies by 1 over its length. The next w, a linear map of that column,
-/// is divided by the length in its first update, so that lengths do not pile up.
+/// BasisNorm::Derived: the norm that scales w there is that of the vector between the updates less
+/// its products with the basis (Pythagoras), so that two sums over the ranks do. It is good to
+/// rounding unless the first projection left little but what the basis lacks in orthogonality. Then
+/// q_k's length is not 1, or beta and q_k are 0, and a solver must look at the residual.
+/// BasisNorm::Summed: the last pass sums the squares of what it writes, in a third sum over the
+/// ranks, and w keeps its length. Whatever reads a column multiplies by 1 over its length. The next
+/// w, a linear map of that column, is divided by the length in its first update, so that lengths do
+/// not pile up.
 ///
-/// A basis may be stored narrower than the Scalar that it is worked on in, as multiples of 2^-15, of Summed norms times
-/// a power of two for each column and rank; then q_k is what was stored.
+/// A basis may be stored narrower than the Scalar in which it is worked on, as multiples of 2^-15.
+/// With Summed norms they are times a power of two for each column and rank. Then q_k is what was
+/// stored.
 /// Source   J. I. Aliaga et al., Compressed basis GMRES on high-performance GPUs, IJHPCA 37, 2023.
 template <class Exec, class Scalar, class Stored = Scalar>
 class KrylovBasis {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
   /// Whether it is stored narrower than it is worked on.
   static constexpr bool is_narrow = !std::is_same_v<Scalar, Stored>;
 
@@ -56,7 +58,7 @@ class KrylovBasis {
   KrylovBasis(Exec const& exec, Communicator const& comm, std::int64_t rows, int vectors,
               Link<Exec> const& link = {}, BasisNorm norm = BasisNorm::Derived);
 
-  /// Of the basis on this rank.
+  /// Bytes of the basis on this rank.
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(Q_.extent(0) * sizeof(Stored) + w_.extent(0) * sizeof(Scalar));
   }

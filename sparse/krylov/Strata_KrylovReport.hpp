@@ -15,7 +15,7 @@ namespace strata::sparse {
 /// How the length of a Krylov vector is found once those before it are subtracted twice (CGS2).
 enum class BasisNorm {
   Derived,  ///< from the sums of the second subtraction (Pythagoras): two sums over the ranks in an iteration
-  Summed,  ///< by a third sum, of what came out: as HPG-MxP's rules write it
+  Summed,  ///< from a third sum, over the resulting vector, as HPG-MxP's rules write it
 };
 
 /// The `cycle_floor` for vectors in fp32: 128 unit roundoffs, what a cycle in fp32 can gain.
@@ -24,8 +24,8 @@ constexpr double cycle_floor_of_fp32 = 0x1p-17;
 /// What to stop at, and the size of the basis.
 struct KrylovOptions {
   int restart = 30;         ///< basis vectors per cycle; 1 to 10^6
-  double tolerance = 1e-9;  ///< of ||b - A x|| / ||b||; 0: as many iterations as allowed
-  std::int64_t max_iterations = 10000;  ///< of all cycles
+  double tolerance = 1e-9;  ///< bound of ||b - A x|| / ||b||; 0: as many iterations as allowed
+  std::int64_t max_iterations = 10000;  ///< most iterations of all cycles
   /// A cycle that does not make the residual smaller by this factor ends the solve; 0: none does. In CG, whose residual
   /// may stay where x improves, a window of `restart` iterations, at least 50, that has less than a tenth of the
   /// gain in the error's A-norm, too.
@@ -57,7 +57,8 @@ enum class KrylovStatus {
   Breakdown,            ///< a number that is not finite
   Stalled,              ///< the residual no longer falls as `stall_factor` asks
   NotPositiveDefinite,  ///< CG found p' A p <= 0 or r' M^-1 r <= 0
-  /// Of `SparseSolver`: A is singular, b is not in its range, and x has the least residual, or one within twice that.
+  /// `SparseSolver` alone: A is singular, b is not in its range, and x has the least residual, or
+  /// one within twice that.
   LeastSquares,
 };
 /// The names of its values, for `name_of` and `from_name`.
@@ -76,7 +77,7 @@ using strata::name_of;
 /// What a solve did.
 struct KrylovReport {
   KrylovStatus status = KrylovStatus::IterationLimit;  ///< how it ended
-  std::int64_t iterations = 0, cycles = 0;             ///< of the solve
+  std::int64_t iterations = 0, cycles = 0;             ///< iterations and cycles of the solve
   double initial_residual = 0;                         ///< ||b||
   /// ||b - A x|| / ||b||, computed in fp64 at the end; of several norms the largest.
   double relative_residual = 0;
@@ -90,7 +91,7 @@ struct KrylovReport {
   double forward_error = std::numeric_limits<double>::quiet_NaN();
   /// ||b - A x|| / ||b|| after each iteration, as the method estimates it, if it estimates errors.
   std::vector<double> history;
-  double seconds = 0;  ///< of the solve
+  double seconds = 0;  ///< time of the solve
 };
 
 namespace detail {

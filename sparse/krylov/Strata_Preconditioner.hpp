@@ -24,7 +24,7 @@ concept Preconditions =
 template <class Exec, class Scalar>
 class Preconditioner {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
   /// What it is applied to.
   using Vec = Vector<Scalar, MemorySpace>;
 

@@ -136,7 +136,7 @@ std::int64_t count_one_sided(Exec const& exec, Matrix const& A) {
 /// The rows of A' in compressed form, made by counting.
 template <class Space>
 struct Transposed {
-  Vector<std::int64_t, Space> end;  ///< of each row; rows follow each other
+  Vector<std::int64_t, Space> end;  ///< end of each row; rows follow each other
   Vector<std::int32_t, Space> columns;
 };
 

@@ -14,8 +14,8 @@ namespace strata::sparse {
 /// The colour of each row, 0 to count - 1; rows that share an entry differ.
 template <class MemorySpace>
 struct Colouring {
-  Vector<std::int32_t, MemorySpace> colour;  ///< of each row
-  int count = 0;                             ///< how many there are
+  Vector<std::int32_t, MemorySpace> colour;  ///< colour of each row
+  int count = 0;                             ///< number of colours
 };
 
 /// Whether a_ij is stored wherever a_ji is, among the rows of A (columns from A.rows() on don't count).

@@ -21,16 +21,17 @@ namespace strata::sparse {
 
 /// A square matrix whose rows are spread over the ranks, as they are given or in the order of a Gauss-Seidel sweep.
 ///
-/// Each rank holds consecutive rows, any number of them, and orders them by itself, see RowOrder. Vectors in the matrix' order
-/// are made by `allocate`; `gather` and `scatter` change between that and the caller's, the natural order, in
-/// which a vector has rows() entries. A copy refers to the same matrix; matrices that differ in precision alone share
-/// everything but their values. Members that take vectors are collective, enqueued on `exec`, and
-/// wait on the host for messages if there are other ranks and the transport is not Enqueued; they throw
-/// ShapeError, on the rank where it is so, for vectors that are too short.
+/// Each rank holds consecutive rows, any number of them, and orders them by itself, see RowOrder.
+/// Vectors in the matrix' order are made by `allocate`; `gather` and `scatter` change between that
+/// and the caller's, the natural order, in which a vector has rows() entries. A copy refers to the
+/// same matrix; matrices that differ in precision alone share everything but their values. Members
+/// that take vectors are collective, enqueued on `exec`, and wait on the host for messages if there
+/// are other ranks and the transport is not Enqueued. They throw ShapeError, on the rank where it
+/// is so, for vectors that are too short.
 template <class Exec>
 class DistributedMatrix {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the matrix
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the matrix
   /// This rank's rows with values of a type.
   template <class Value>
   using Stored = SlicedEllMatrix<Value, MemorySpace>;
@@ -61,36 +62,36 @@ class DistributedMatrix {
 
   /// The ranks that have it.
   Communicator const& comm() const { return shared_->comm; }
-  /// Of this rank.
+  /// Rows of this rank.
   std::int64_t rows() const { return shared_->order.rows(); }
   /// Entries of other ranks that this rank's rows need.
   std::int64_t halo() const { return shared_->halo_rows; }
-  /// Entries of a vector that `allocate` makes: those of the rows, of the halo, and one that nothing reads, by
-  /// which its length tells it from a vector in natural order, on one rank, too.
+  /// Entries of a vector that `allocate` makes: the rows, the halo, and one that nothing reads. By
+  /// this one its length differs from a vector in natural order, on one rank, too.
   std::int64_t room() const { return rows() + halo() + 1; }
-  /// Of this rank, in the whole matrix.
+  /// The first row of this rank, in the whole matrix.
   std::int64_t first_row() const { return shared_->first_row; }
-  /// Of the whole matrix.
+  /// Rows of the whole matrix.
   std::int64_t global_rows() const { return shared_->global_rows; }
-  /// Of the whole matrix.
+  /// Entries of the whole matrix.
   std::int64_t global_entries() const { return shared_->global_entries; }
-  /// Of this rank; bytes() with those of the columns, which matrices of other precision share.
+  /// Entries of this rank.
   std::int64_t entries() const;
-  /// Of values and columns on this rank.
+  /// Bytes of values and columns on this rank. Matrices of other precision share the columns.
   std::int64_t bytes() const;
-  /// Of the columns alone.
+  /// Bytes of the columns alone.
   std::int64_t column_bytes() const;
-  /// In which rows are stored and swept.
+  /// The order in which rows are stored and swept.
   SweepOrder<MemorySpace> const& order() const { return shared_->order; }
   /// Fills the halo of a vector.
   Halo<Exec> const& exchange() const { return shared_->exchange; }
   /// How messages travel, the same on all ranks; one rank, which sends none, has Direct.
   Link<Exec> const& link() const { return shared_->link; }
-  /// That messages take.
+  /// The transport of messages.
   Transport transport() const { return link().transport; }
   /// Whether members that take vectors wait on the host for nothing.
   bool is_enqueued() const { return comm().size() == 1 || transport() == Transport::Enqueued; }
-  /// Of the values.
+  /// The precision of the values.
   Precision precision() const;
 
   /// Whether each value of all ranks is exact in `precision`. Collective; fences.
@@ -125,10 +126,10 @@ class DistributedMatrix {
   /// A vector of zeros in the matrix' order, with room() entries.
   template <class Scalar>
   Vector<Scalar, MemorySpace> allocate(Exec const& exec, std::string const& label) const;
-  /// Throws   ShapeError unless a vector called `name`, of that many entries, is in the matrix' order, or is in
-  ///          natural order, by its length: as a solver does for the vectors that it is given.
+  /// Throws   ShapeError unless a vector called `name`, of that many entries, is in the matrix'
+  ///          order by its length. Solvers check their vectors so.
   void require_in_order(char const* name, std::size_t entries) const;
-  /// The same of natural order.
+  /// The same for natural order.
   void require_natural(char const* name, std::size_t entries) const;
 
   /// To the matrix' order, and back. Throws ShapeError unless `natural` has rows() entries and x that many or more.

@@ -15,9 +15,11 @@
 
 namespace strata::sparse {
 
-// A row source generates the rows of a matrix on the device: a copyable object with
+// A row source generates the rows of a matrix on the device. It is a copyable object with
+//
 //   template <class Emit> KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const
-// that calls emit(std::int64_t column, double value) for each entry, the same ones at each call.
+//
+// This calls emit(std::int64_t column, double value) for each entry, the same ones at each call.
 
 /// The rows of a KokkosSparse::CrsMatrix, or of anything with its members graph and values.
 template <class CrsMatrix>

@@ -50,12 +50,12 @@ void residual(Exec const& exec, Matrix const& A,
 /// Which rows of a fine matrix are those of a coarse one.
 template <class MemorySpace>
 struct Injection {
-  Vector<std::int32_t, MemorySpace> fine_row;  ///< of each coarse row
+  Vector<std::int32_t, MemorySpace> fine_row;  ///< fine row of each coarse row
   /// The coarse rows, in the order in which they are made; empty: as they are numbered.
   Vector<std::int32_t, MemorySpace> order;
   std::int64_t free_rows = 0;  ///< leading ones of `order` whose fine rows need no halo
 
-  /// Of the coarse matrix.
+  /// Rows of the coarse matrix.
   KOKKOS_FUNCTION std::int64_t rows() const {
     return static_cast<std::int64_t>(fine_row.extent(0));
   }
@@ -89,8 +89,8 @@ void relax(Exec const& exec, Matrix const& A,
 /// Consecutive blocks of a sweep, few enough for a kernel's arguments.
 struct FewBlocks {
   static constexpr std::size_t most = 32;  ///< blocks of a sweep
-  std::int32_t begin[most + 1] = {};       ///< of each, and the end of the last
-  int count = 0;                           ///< of the blocks that are there
+  std::int32_t begin[most + 1] = {};       ///< begin of each block, and the end of the last one
+  int count = 0;                           ///< number of blocks that are there
   /// The rows of a block.
   KOKKOS_FUNCTION RowRange operator[](int block) const { return {begin[block], begin[block + 1]}; }
 };

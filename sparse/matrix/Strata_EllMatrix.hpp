@@ -36,8 +36,8 @@ enum class EllStorage {
 /// A sparse matrix whose rows are padded to equal width, entry k of neighbouring rows side by side.
 ///
 /// A copy is a reference to the same matrix. A padded entry has value 0 and the row's own number as
-/// its column (the last column for rows below a wide matrix' end), so that products need no branch
-/// and Gauss-Seidel, which reads the diagonal on the way, adds 0 to it. Offsets are 64-bit.
+/// its column (the last column for rows below a wide matrix' end), so that products need no branch.
+/// Gauss-Seidel, which reads the diagonal on the way, adds 0 to it. Offsets are 64-bit.
 ///
 /// Source   N. Bell & M. Garland, Implementing sparse matrix-vector multiplication on
 ///          throughput-oriented processors, SC'09, doi:10.1145/1654059.1654078 (ELL); M. Kreutzer et
@@ -45,11 +45,11 @@ enum class EllStorage {
 template <class ValueT, class IndexT, class MemorySpaceT>
 class EllMatrix {
  public:
-  /// Of the stored values.
+  /// The type of the stored values.
   using Value = ValueT;
-  /// Of the stored columns.
+  /// The type of the stored columns.
   using Index = IndexT;
-  /// Of both.
+  /// The memory of both.
   using MemorySpace = MemorySpaceT;
   static constexpr int slice_rows = 32;  ///< rows of a slice
 
@@ -74,19 +74,19 @@ class EllMatrix {
         columns_(columns),
         values_(values) {}
 
-  /// Of the matrix.
+  /// Rows of the matrix.
   KOKKOS_FUNCTION std::int64_t rows() const { return rows_; }
-  /// Of the matrix.
+  /// Columns of the matrix.
   KOKKOS_FUNCTION std::int64_t cols() const { return cols_; }
   /// Entries that were given, without the padding.
   std::int64_t entries() const { return entries_; }
   /// Entries that are stored, with the padding.
   std::int64_t stored() const { return static_cast<std::int64_t>(values_.extent(0)); }
-  /// Of the widest row.
+  /// Entries of the widest row.
   int width() const { return width_; }
   /// How the entries lie.
   EllStorage storage() const { return sliced_ ? EllStorage::Sliced : EllStorage::Slab; }
-  /// Of values, columns and offsets.
+  /// Bytes of values, columns and offsets.
   std::int64_t bytes() const {
     return stored() * static_cast<std::int64_t>(sizeof(Value) + sizeof(Index)) +
            static_cast<std::int64_t>(offsets_.extent(0) * sizeof(std::int64_t));
@@ -104,9 +104,9 @@ class EllMatrix {
     Row const own = row(i);
     return columns_(own.first + k * own.stride);
   }
-  /// Of all stored entries.
+  /// Columns of all stored entries.
   KOKKOS_FUNCTION Index const* columns() const { return columns_.data(); }
-  /// Of all stored entries.
+  /// Values of all stored entries.
   KOKKOS_FUNCTION Value const* values() const { return values_.data(); }
 
   /// The same pattern with other values.

@@ -13,9 +13,9 @@
 
 namespace strata::sparse {
 
-/// One Gauss-Seidel sweep (Symmetric: two) for A x = r over the blocks of a SweepOrder, which are all rows
-/// in order, A and vectors in its numbering: one pass over the matrix for each sweep, a kernel for each block,
-/// or one for all of them where they are small.
+/// One Gauss-Seidel sweep (Symmetric: two) for A x = r over the blocks of a SweepOrder, which are
+/// all rows in order. A and vectors have its numbering. Each sweep is one pass over the matrix,
+/// with a kernel for each block, or one for all blocks where they are small.
 ///
 /// Sync     enqueued on `exec`. The halo of x, if any, must hold its values.
 template <class Exec, class Matrix, class Scalar>

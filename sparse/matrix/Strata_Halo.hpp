@@ -23,13 +23,13 @@ HaloPattern discover_halo(Communicator const& comm, std::vector<std::int64_t> co
 
 /// Fills the last entries of a vector, its halo, with values of other ranks.
 ///
-/// Between `start` and `finish` work on rows that neither read nor are the halo may be enqueued on `exec`
-/// and runs beside the exchange; it may overwrite what is being sent. One exchange at a time;
-/// used by one host thread. Throws ShapeError for an x without room for the halo.
+/// Between `start` and `finish` work on rows that neither read nor are the halo may be enqueued on
+/// `exec` and runs beside the exchange. It may overwrite what is being sent. One exchange at a
+/// time; used by one host thread. Throws ShapeError for an x without room for the halo.
 template <class Exec>
 class Halo {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   Halo();
   /// `new_row` numbers the rows of the vectors by those of the pattern. Fences `exec`.

@@ -17,13 +17,13 @@ namespace strata::sparse {
 
 /// Consecutive rows of a matrix in ordinary memory, with global columns: what files give and set-up works on.
 struct HostRows {
-  std::vector<std::int64_t> begin{0};  ///< of each row's entries, and the end
-  std::vector<std::int64_t> column;    ///< of each entry, in the whole matrix
-  std::vector<double> value;           ///< of each entry
+  std::vector<std::int64_t> begin{0};  ///< begin of each row's entries, and the end
+  std::vector<std::int64_t> column;    ///< column of each entry, in the whole matrix
+  std::vector<double> value;           ///< value of each entry
 
-  /// How many rows there are.
+  /// The number of rows.
   std::int64_t rows() const { return static_cast<std::int64_t>(begin.size()) - 1; }
-  /// Of all rows.
+  /// Entries of all rows.
   std::int64_t entries() const { return static_cast<std::int64_t>(column.size()); }
   /// Append a_ij = a to the row that is being made.
   void add(std::int64_t j, double a) {
@@ -37,8 +37,9 @@ struct HostRows {
 /// All rows of a matrix that a file listed, both triangles of a symmetric one; in each row the file's order.
 HostRows host_rows(CoordinateMatrix const& A);
 
-/// The largest of 6, 3 and 2 by which the n rows and columns fall into whole blocks, all but a tenth of the entries in full
-/// ones: the unknowns of a node, as of elasticity; 1 where none does. `rows` are this rank's. Collective.
+/// The unknowns of a node, as in elasticity: the largest of 6, 3 and 2 by which the n rows and
+/// columns fall into whole blocks. All but a tenth of the entries must be in full blocks. 1 where
+/// no number does. `rows` are this rank's. Collective.
 int likely_block_size(Communicator const& comm, std::int64_t n, HostRows const& rows);
 
 /// The first row of each rank, and the end, where `rows` rows are spread in consecutive blocks that differ by
@@ -54,9 +55,10 @@ HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& fi
 /// The rows of a HostRows in device memory (row source, global columns).
 template <class Exec>
 struct DeviceRows {
-  using Space = typename Exec::memory_space;  ///< of the rows
-  Vector<std::int64_t, Space> begin, column;  ///< of each row, and the end; of each entry
-  Vector<double, Space> value;                ///< of each entry
+  using Space = typename Exec::memory_space;  ///< memory of the rows
+  /// begin of each row, and the end; column of each entry
+  Vector<std::int64_t, Space> begin, column;
+  Vector<double, Space> value;  ///< value of each entry
 
   DeviceRows() = default;
   /// Copies; fences `exec`. Throws ShapeError where `begin` does not fit the entries; MemoryError.

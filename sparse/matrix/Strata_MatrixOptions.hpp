@@ -27,10 +27,10 @@ constexpr auto names_of(ColouringMethod) {
 }
 using strata::name_of;
 
-/// The order of a sweep: that of the blocks, the opposite one, or the one and then the other.
+/// The order of a sweep: the blocks' order, the opposite one, or the one and then the other.
 enum class Sweep {
-  Forward,    ///< in the blocks' order
-  Backward,   ///< in the opposite order
+  Forward,    ///< the order of the blocks
+  Backward,   ///< the opposite order
   Symmetric,  ///< forward, then backward
 };
 
@@ -44,19 +44,20 @@ enum class Columns : std::uint8_t {
 /// The order of a rank's rows in memory.
 enum class RowOrder {
   Natural,  ///< the caller's, which costs nothing; on several ranks Sweep
-  Sweep,    ///< by colours, for Gauss-Seidel; rows that need no other rank first
+  Sweep,    ///< the order of colours, for Gauss-Seidel; rows that need no other rank come first
 };
 
 /// How a DistributedMatrix orders its rows, stores its columns and sends its halo.
 struct MatrixOptions {
-  RowOrder order = RowOrder::Natural;  ///< of the rows
+  RowOrder order = RowOrder::Natural;  ///< order of the rows
   /// How rows are ordered for sweeps.
   ColouringMethod colouring = ColouringMethod::JonesPlassmannLuby;
-  std::uint64_t seed = 0;         ///< of random orders
+  std::uint64_t seed = 0;         ///< seed of random orders
   std::vector<int> colour_order;  ///< empty: alternating_order; ascending for Levels
-  /// How many colours' rows may be swept while the halo is under way; none: all on hosts, where a launch costs
-  /// nothing, on devices as many of large matrices as take longer than the halo does: two, or one where a
-  /// device enqueues the messages. 0 keeps a hierarchy's restrictions from starting before the halo is there, too.
+  /// How many colours' rows may be swept while the halo is under way; none: chosen. Hosts take all,
+  /// as a launch costs nothing there. Devices take as many colours of a large matrix as take longer
+  /// than the halo: two, or one where a device enqueues the messages. 0 keeps a hierarchy's
+  /// restrictions from starting before the halo is there, too.
   std::optional<int> free_colours;
   Columns columns = Columns::Shared;           ///< the most compact form of columns that is tried
   Transport transport = Transport::Automatic;  ///< how the halo travels

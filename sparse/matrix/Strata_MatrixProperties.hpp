@@ -32,7 +32,8 @@ DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A
 /// How the slices of all ranks store their columns; collective, fences.
 struct ColumnForms {
   double shared = 0, narrow = 0, wide = 0;  ///< shares of the slices, see Columns
-  double bytes_per_entry = 0;               ///< of the columns, over all slices
+  /// bytes of the columns for each entry, over all slices
+  double bytes_per_entry = 0;
 };
 /// How its columns are stored. Collective, fences.
 template <class Exec>

@@ -22,8 +22,9 @@ KOKKOS_FUNCTION void lower_first(Source const& source, std::int64_t i, Emit cons
     });
 }
 
-/// The distances from the diagonal that the rows of a slice have, each once: those up to 0 first, either part
-/// in the order of the longest row, so that sums keep the order in which its entries were given.
+/// The distances from the diagonal that the rows of a slice have, each once. Distances up to 0 come
+/// first. Either part has the order of the longest row, so that sums keep the order in which its
+/// entries were given.
 struct Distances {
   static constexpr int room = 64;
   std::int32_t distance[room];
@@ -152,8 +153,9 @@ struct ClassifySlices {
   }
 
  private:
-  // Few enough distances never take more bytes than 16-bit columns would, whatever the values' type; they must lead to
-  // columns of the matrix from every row, to the halo's only from rows that read it.
+  // Few enough distances never take more bytes than 16-bit columns would, whatever the values'
+  // type. From every row they must lead to columns of the matrix, and to the halo's columns only
+  // from rows that read the halo.
   KOKKOS_FUNCTION bool are_shared(Distances const& distances, std::int64_t begin, std::int64_t end,
                                   std::int64_t last_free) const {
     if (distances.count > Distances::room) return false;

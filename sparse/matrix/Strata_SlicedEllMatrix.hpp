@@ -26,11 +26,12 @@ struct EllSlice {
 /// as the slice allows: any matrix, without loss.
 ///
 /// A copy is a reference to the same matrix. Where the rows of a slice have the same neighbours,
-/// relative to themselves, a slice stores each distance once, and a row that lacks one has the value
-/// 0 there; where columns lie close together they take 16 bits. Padded entries have the value 0 and
-/// some column of the matrix: x must be finite there for them to add nothing. In each row the entries up to
-/// the diagonal come first, so that a sweep from zero reads few others. Rows whose entries are none of the halo's, the
-/// columns from rows() on, have no padding there either: for them x may hold anything in its halo.
+/// relative to themselves, a slice stores each distance once, and a row that lacks one has the
+/// value 0 there. Where columns lie close together, they take 16 bits. Padded entries have the
+/// value 0 and some column of the matrix: x must be finite there for them to add nothing. In each
+/// row the entries up to the diagonal come first, so that a sweep from zero reads few others. Rows
+/// whose entries are none of the halo's, the columns from rows() on, have no padding there either:
+/// for them x may hold anything in its halo.
 ///
 /// Source   sliced ELL, M. Kreutzer et al., SISC 36(5), 2014, doi:10.1137/130930352; columns as
 ///          differences within a slice: X. Feng et al., ICPADS'11, doi:10.1109/ICPADS.2011.91;
@@ -38,15 +39,15 @@ struct EllSlice {
 template <class ValueT, class MemorySpaceT>
 class SlicedEllMatrix {
  public:
-  /// Of the stored values.
+  /// The type of the stored values.
   using Value = ValueT;
-  /// Of all arrays.
+  /// The memory of all arrays.
   using MemorySpace = MemorySpaceT;
   static constexpr int slice_rows = 32;  ///< rows of a slice
 
   /// What slices and columns are stored in.
   struct Arrays {
-    Kokkos::View<EllSlice*, MemorySpace> slices;       ///< in order of rows
+    Kokkos::View<EllSlice*, MemorySpace> slices;       ///< slices in the order of the rows
     Kokkos::View<std::int32_t*, MemorySpace> numbers;  ///< distances and 32-bit columns
     /// 16-bit columns.
     Kokkos::View<std::uint16_t*, MemorySpace> narrow;
@@ -58,21 +59,21 @@ class SlicedEllMatrix {
                   Kokkos::View<Value*, MemorySpace> const& values)
       : rows_(rows), cols_(cols), entries_(entries), arrays_(arrays), values_(values) {}
 
-  /// Of the matrix.
+  /// Rows of the matrix.
   KOKKOS_FUNCTION std::int64_t rows() const { return rows_; }
-  /// Of the matrix.
+  /// Columns of the matrix.
   KOKKOS_FUNCTION std::int64_t cols() const { return cols_; }
   /// Entries that were given, without the padding.
   std::int64_t entries() const { return entries_; }
   /// Entries that are stored, with the padding.
   std::int64_t stored() const { return static_cast<std::int64_t>(values_.extent(0)); }
-  /// Of slices and columns.
+  /// Bytes of slices and columns.
   std::int64_t column_bytes() const {
     return static_cast<std::int64_t>(arrays_.slices.extent(0) * sizeof(EllSlice) +
                                      arrays_.numbers.extent(0) * sizeof(std::int32_t) +
                                      arrays_.narrow.extent(0) * sizeof(std::uint16_t));
   }
-  /// Of values, slices and columns.
+  /// Bytes of values, slices and columns.
   std::int64_t bytes() const {
     return stored() * static_cast<std::int64_t>(sizeof(Value)) + column_bytes();
   }
@@ -102,11 +103,11 @@ class SlicedEllMatrix {
   /// Whether an entry of row i in that column is padding if its value is 0.
   KOKKOS_FUNCTION static bool pads(std::int64_t, std::int64_t) { return true; }
 
-  /// By its number, row / slice_rows.
+  /// A slice by its number, row / slice_rows.
   KOKKOS_FUNCTION EllSlice const& slice(std::int64_t number) const {
     return arrays_.slices(number);
   }
-  /// Of all stored entries.
+  /// Values of all stored entries.
   KOKKOS_FUNCTION Value const* values() const { return values_.data(); }
   /// Distances and 32-bit columns.
   KOKKOS_FUNCTION std::int32_t const* numbers() const { return arrays_.numbers.data(); }

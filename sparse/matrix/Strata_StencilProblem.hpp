@@ -20,13 +20,13 @@ struct StencilProblem {
   int px = 0, py = 0, pz = 0;              ///< the position of this rank among them
   double beta = 0;                         ///< 0: symmetric
 
-  /// Of this rank.
+  /// Rows of this rank.
   KOKKOS_FUNCTION std::int64_t rows() const { return nx * ny * nz; }
-  /// Of this rank, in the whole matrix.
+  /// The first row of this rank, in the whole matrix.
   KOKKOS_FUNCTION std::int64_t first_row() const { return rank(px, py, pz) * rows(); }
-  /// In all.
+  /// The number of ranks.
   KOKKOS_FUNCTION int ranks() const { return grid_x * grid_y * grid_z; }
-  /// Of the whole matrix.
+  /// Rows of the whole matrix.
   std::int64_t global_rows() const { return rows() * ranks(); }
   /// Entries of the whole matrix.
   std::int64_t global_entries() const {

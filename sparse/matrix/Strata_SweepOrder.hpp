@@ -15,20 +15,20 @@ namespace strata::sparse {
 /// A symmetric permutation in which blocks of rows that may be swept at once follow each other.
 ///
 /// Rows whose new value depends on other ranks' values, directly or through rows swept before them,
-/// come after all the others: the free blocks of the colours are swept, and multiplied, while
-/// the halo exchange is under way, and the result is that of sweeping colour by colour. Only the first few
-/// colours may have free blocks, since each is a launch more.
+/// come after all the others. The free blocks of the colours are swept, and multiplied, while the
+/// halo exchange is under way. The result is the same as of sweeping colour by colour. Only the
+/// first few colours may have free blocks, since each is a launch more.
 template <class MemorySpace>
 struct SweepOrder {
-  Vector<std::int32_t, MemorySpace> old_row;  ///< of each new row
-  Vector<std::int32_t, MemorySpace> new_row;  ///< of each old row
-  std::vector<RowRange> blocks;               ///< in order of sweeping, none empty
+  Vector<std::int32_t, MemorySpace> old_row;  ///< old row of each new row
+  Vector<std::int32_t, MemorySpace> new_row;  ///< new row of each old row
+  std::vector<RowRange> blocks;               ///< blocks in the order of sweeping, none empty
   std::vector<RowRange> united;               ///< the same, neighbours of one colour as one
   std::int64_t free_rows = 0;                 ///< rows [0, free_rows) need no halo; ends a block
-  int colours = 0;                            ///< of the colouring; 0: of none
+  int colours = 0;                            ///< colours of the colouring; 0: there is none
   bool is_natural = false;                    ///< the identity, in which nothing is swept
 
-  /// Of this rank.
+  /// Rows of this rank.
   std::int64_t rows() const { return static_cast<std::int64_t>(old_row.extent(0)); }
 };
 
@@ -56,7 +56,7 @@ SweepOrder<typename Exec::memory_space> natural_order(Exec const& exec, std::int
 template <class Matrix>
 struct PermutedRows {
   Matrix A;  ///< whose rows they are
-  /// Of each new row, and of each old one.
+  /// The old row of each new one, and the new row of each old one.
   Vector<std::int32_t, typename Matrix::MemorySpace> old_row, new_row;
 
   /// Calls emit(column, value) for each entry but the padding.

@@ -18,18 +18,19 @@ struct TransferHierarchy;
 /// One V-cycle over a TransferHierarchy as a preconditioner: vectors in Scalar, matrices in any precision.
 /// It knows matrices alone, of which the coarse ones and the transfers may come from a grid or from the entries.
 ///
-/// Steps of the hierarchy's smoother before and after the coarse correction, or forward Gauss-Seidel before and backward
-/// after it, so that the cycle is symmetric where A is, and positive definite with it on any ranks: rows that are swept add half of what
-/// they have in other ranks' columns to their diagonal meanwhile. Every level is scaled to a diagonal near 1 by
-/// powers of two, which is exact: 16 bits hold any matrix whose diagonal is not far from
-/// dominant. A copy refers to the same vectors: one `apply` at a time.
+/// Steps of the hierarchy's smoother before and after the coarse correction, or forward
+/// Gauss-Seidel before and backward after it, so that the cycle is symmetric where A is. On any
+/// ranks it is positive definite where A is: rows that are swept add half of what they have in
+/// other ranks' columns to their diagonal meanwhile. Every level is scaled to a diagonal near 1 by
+/// powers of two, which is exact: 16 bits hold any matrix whose diagonal is not far from dominant.
+/// A copy refers to the same vectors: one `apply` at a time.
 ///
 /// Source   A. Baker, R. Falgout, T. Kolev, U. M. Yang, GeometricMultigrid smoothers for ultraparallel
 ///          computing, SISC 33(5), 2011, doi:10.1137/100798806 (l1 Gauss-Seidel, with one half).
 template <class Exec, class Scalar>
 class AlgebraicMultigrid {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// Matrices and transfers are rounded to `precision`: fp64, fp32, bf16 or fp16. Collective; fences.
   ///

@@ -25,7 +25,7 @@ class DistributedMatrix;
 template <class Exec, class Scalar>
 class GaussSeidelSweeps {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// `sweep`: the direction of each, Symmetric being two. `precision`: see
   /// `DistributedMatrix::stored_in`; the matrix is scaled by its diagonal first. Collective; fences.

@@ -23,14 +23,14 @@ struct GridHierarchy;
 template <class Exec, class Scalar>
 class GeometricMultigrid {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// Work vectors for every level but the finest. Throws MemoryError on all ranks.
   GeometricMultigrid(Exec const& exec, GridHierarchy<Exec> const& hierarchy);
 
-  /// Of the finest grid.
+  /// The matrix of the finest grid.
   DistributedMatrix<Exec> const& matrix() const;
-  /// Of all grids.
+  /// The matrices of all grids.
   GridHierarchy<Exec> const& hierarchy() const;
 
   bool is_enqueued() const;  ///< see Preconditioner

@@ -14,16 +14,16 @@ namespace strata::sparse {
 /// A matrix on coarser and coarser grids, each grid's points a part of the one before.
 template <class Exec>
 struct GridHierarchy {
-  using MemorySpace = typename Exec::memory_space;  ///< of the matrices
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the matrices
   /// A grid's matrix.
   struct Level {
-    DistributedMatrix<Exec> A;  ///< of this grid
+    DistributedMatrix<Exec> A;  ///< matrix of this grid
     Injection<MemorySpace>
-        injection;  ///< of the next level's rows into this one's; none on the last
+        injection;  ///< injection of the next level's rows into this one's; none on the last
   };
   std::vector<Level> levels;  ///< the finest first
 
-  /// Of all matrices on this rank.
+  /// Bytes of all matrices on this rank.
   std::int64_t bytes() const;
   /// Each matrix in `precision`; what is not a value is shared. Collective; fences.
   GridHierarchy stored_in(Exec const& exec, Precision precision) const;
@@ -32,9 +32,9 @@ struct GridHierarchy {
 /// The benchmark's hierarchy: the same stencil on every second point of each rank's box.
 ///
 /// Collective; fences `exec`.
-/// Throws   ShapeError on all ranks if levels < 1, a box is smaller than 2 points on the coarsest level
-///          or not divisible by 2^(levels - 1), or the grid has not as many boxes as there are ranks;
-///          also what DistributedMatrix throws.
+/// Throws   ShapeError on all ranks if levels < 1; if a box is smaller than 2 points on the
+///          coarsest level or not divisible by 2^(levels - 1); if the grid has not as many boxes as
+///          there are ranks; also what DistributedMatrix throws.
 template <class Exec>
 GridHierarchy<Exec> make_grid_hierarchy(Exec const& exec, Communicator const& comm,
                                         StencilProblem const& problem, int levels,

@@ -25,7 +25,7 @@ struct TransposedIndex;
 template <class Exec>
 class Transfer {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the matrix
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the matrix
   /// This rank's rows with values of a type.
   template <class Value>
   using Stored = EllMatrix<Value, std::int32_t, MemorySpace>;
@@ -47,15 +47,15 @@ class Transfer {
   Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
            detail::TransposedIndex<Exec> const& index, detail::BlockCsr<Exec> const& P);
 
-  /// Of this rank.
+  /// Rows of this rank.
   std::int64_t rows() const { return rows_; }
-  /// Of this rank's vectors, without the halo.
+  /// Columns of this rank's vectors, without the halo.
   std::int64_t columns() const { return columns_; }
   /// Entries of other ranks that this rank's rows need.
   std::int64_t halo() const { return halo_rows_; }
-  /// Of this rank.
+  /// Entries of this rank.
   std::int64_t entries() const { return entries_; }
-  /// Of values and columns on this rank.
+  /// Bytes of values and columns on this rank.
   std::int64_t bytes() const;
   /// The local rows; columns from columns() on are the halo's.
   AnyStored const& stored() const { return stored_; }

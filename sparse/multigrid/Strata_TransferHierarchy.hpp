@@ -20,7 +20,7 @@ struct KeptLevels;
 /// How the coarsest level is solved.
 enum class CoarseSolve {
   Sweep,   ///< smoothed as the others, before and after nothing
-  Direct,  ///< by the inverse, or the generalised one where it is singular
+  Direct,  ///< a product with the inverse, or the generalised one where the matrix is singular
 };
 
 /// A matrix and ever smaller ones, with the transfers between neighbours; fp64.
@@ -28,7 +28,7 @@ template <class Exec>
 struct TransferHierarchy {
   /// A matrix and the transfers to the next one.
   struct Level {
-    DistributedMatrix<Exec> A;  ///< of this level
+    DistributedMatrix<Exec> A;  ///< matrix of this level
     Transfer<Exec> P, R;        ///< from the next level, and to it; none on the last
     double largest = 0;         ///< eigenvalue of D^-1 A, D its diagonal; 0: nothing is known
   };

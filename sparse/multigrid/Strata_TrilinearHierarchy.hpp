@@ -20,9 +20,9 @@ struct StencilGrid {
 /// The grid's matrix, spread over the ranks in consecutive blocks of rows, on ever coarser grids with trilinear
 /// transfers, R = P', and Galerkin products as coarse matrices.
 ///
-/// The stencil is 27 I - S x S x S with S the tridiagonal matrix of ones (and beta I x I x N), so that
-/// R A P is 27 M x M x M - K x K x K with tridiagonal M = p' p and K = p' S p: coarse matrices are
-/// exact products, at the boundary too, and made row by row from numbers of one dimension. A
+/// The stencil is 27 I - S x S x S with S the tridiagonal matrix of ones (and beta I x I x N). So R
+/// A P is 27 M x M x M - K x K x K with tridiagonal M = p' p and K = p' S p. Coarse matrices are
+/// exact products, at the boundary too, and are made row by row from numbers of one dimension. A
 /// dimension is halved (n / 2 points) as long as it has three points, whatever the others do.
 /// Coarsening ends at `coarse_rows` rows, solved directly.
 ///

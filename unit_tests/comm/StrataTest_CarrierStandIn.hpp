@@ -20,7 +20,7 @@ namespace strata::test {
 /// ends must have the same bytes.
 class CarrierStandIn final : public Carrier {
  public:
-  /// Of a communicator of its own. Collective.
+  /// Makes its own communicator. Collective.
   CarrierStandIn(Communicator const& comm, std::vector<Route> routes)
       : comm_(comm.mpi()), routes_(std::move(routes)) {}
 

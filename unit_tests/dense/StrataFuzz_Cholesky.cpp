@@ -42,7 +42,7 @@ Enum any(FuzzRandom& random) {
 
 /// What long double says of a matrix: the first minor that is not positive, and by how much.
 struct Truth {
-  std::int64_t order = 0;  ///< of that minor; 0: positive definite
+  std::int64_t order = 0;  ///< order of that minor; 0: positive definite
   double margin = 1;       ///< smallest pivot before it, of its diagonal entry
   double failure = 0;      ///< its pivot, likewise
   Wide log_determinant = 0;

@@ -23,7 +23,7 @@ struct Rounding {
   double relative, least;
   bool scaled;
 
-  /// Of the coarser of two precisions.
+  /// The rounding of the coarser of two precisions.
   Rounding(Precision layer, Precision operand) {
     PrecisionTraits const rough = traits(coarser(operand, layer));
     relative = rough.unit_roundoff;

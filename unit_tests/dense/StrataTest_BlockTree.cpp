@@ -79,8 +79,8 @@ TYPED_TEST(BlockTreeOn, KeepsOneTriangleExactlyAndNeverSeesTheOther) {
   }
 }
 
-// Every block has its own scale: with the off-diagonal blocks of very different sizes the relative error of each
-// entry that is not far below its block's largest is that of its layer.
+// Every block has its own scale. With off-diagonal blocks of very different magnitudes, each entry
+// that is not far below its block's largest has the relative error of its layer.
 TYPED_TEST(BlockTreeOn, RoundsEachBlockToItsLayerWithItsOwnScale) {
   std::int64_t const n = 40, leaf = 5;
   for (Precision const low :
@@ -140,8 +140,9 @@ TYPED_TEST(BlockTreeOn, TakesTheBytesThatItSaid) {
   EXPECT_EQ(tree.working_bytes(), bytes.working);
   tree.release_working();
   EXPECT_EQ(tree.working_bytes(), 0u);
-  // 7/16 n^2 numbers off the diagonal in fp16, 1/16 n^2 and half of the leaves' squares in fp32;
-  // on a device, or with units for fp16, the leaves' inverses in fp32 and fp16.
+  // There are 7/16 n^2 numbers off the diagonal in fp16, and 1/16 n^2 and half of the leaves'
+  // squares in fp32. On a device, or with units for fp16, there are the leaves' inverses in fp32
+  // and fp16.
   bool const on_host = std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>;
   bool const has_inverses = !on_host || host_has_matrix_units(P::fp16);
   EXPECT_LE(bytes.stored, 1.4 * n * n + (has_inverses ? 6.0 * n * leaf : 0));

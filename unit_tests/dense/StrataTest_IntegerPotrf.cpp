@@ -126,7 +126,7 @@ struct Factored {
 };
 
 struct Errors {
-  double rms = 0;       ///< of |A - L L^T|_ij / sqrt(a_ii a_jj)
+  double rms = 0;       ///< root mean square of |A - L L^T|_ij / sqrt(a_ii a_jj)
   double of_bound = 0;  ///< largest part of the bound
 };
 

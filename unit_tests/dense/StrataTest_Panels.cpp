@@ -131,8 +131,8 @@ TYPED_TEST(PanelsOn, ErrorIsThatOfTheLayers) {
     }
 }
 
-// Rounding a leaf's inverse to fp16 costs at most its condition, which is that of the triangle, in
-// the blocks beside it: for a hard matrix the factor is a few times, not thousands of times, worse.
+// Rounding a leaf's inverse to fp16 costs at most its condition, which is the triangle's, in the
+// blocks beside it. For a hard matrix the factor is a few times, not thousands of times, worse.
 TYPED_TEST(PanelsOn, InversesAreNearlyAsAccurateAsSubstitutionOnHardMatrices) {
   int compared = 0;
   for (double const condition : {1e2, 1e4, 1e6}) {

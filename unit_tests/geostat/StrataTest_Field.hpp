@@ -23,7 +23,7 @@ class SlowField {
       : SlowField(at.size(), [&](std::int64_t i, std::int64_t j) -> long double {
           return covariance(at.distance(i, j)) + (i == j ? covariance.nugget : 0);
         }) {}
-  /// Of a covariance matrix with these entries.
+  /// A field whose covariance matrix has these entries.
   template <class Entry>
   SlowField(std::int64_t n, Entry const& entry) : n_(n), L_(n_ * n_) {
     for (std::int64_t j = 0; j < n_; ++j)
@@ -53,7 +53,7 @@ class SlowField {
     }
     return b;
   }
-  /// With the mean taken from y.
+  /// The log-likelihood, with the mean taken from y.
   long double log_likelihood(Numbers const& y, bool with_mean) const {
     Numbers const ones(y.size(), 1);
     long double const mean = with_mean ? form(ones, y) / form(ones, ones) : 0;

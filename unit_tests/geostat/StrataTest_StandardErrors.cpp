@@ -37,7 +37,7 @@ Square inverse(Square const& A) {
   return result;
 }
 
-/// That of parameters with these standard errors and correlations.
+/// The information of parameters with these standard errors and correlations.
 FisherInformation information_of(std::array<double, 4> const& errors, Square const& correlation) {
   Square covariance{};
   for (std::size_t i = 0; i < 4; ++i)

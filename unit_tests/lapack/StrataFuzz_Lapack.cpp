@@ -3,9 +3,9 @@
 // The drop-in beside the system's LAPACK, call by call: every routine, both widths of integers, wrong arguments, padded
 // arrays, NaN and infinity, indefinite and badly scaled matrices.
 //
-// Below the threshold and for wrong arguments all is as LAPACK leaves it, bit by bit. Above it info is LAPACK's, that
-// of the first pivot that is not positive and finite; what LAPACK does not write stays; factors and solutions are held
-// to the bounds of their method in long double.
+// Below the threshold and for wrong arguments all is as LAPACK leaves it, bit by bit. Above it info
+// is LAPACK's: the order of the first pivot that is not positive and finite. What LAPACK does not
+// write stays. Factors and solutions are held to the bounds of their method in long double.
 #include <StrataTest_Fuzz.hpp>
 #include <dlfcn.h>
 
@@ -297,9 +297,10 @@ void judge_factor(FuzzCase& c, Arguments<T> const& before, Arguments<T> const& n
     }
 }
 
-// |b - A x|_i <= c n eps sqrt(a_ii) sum_j sqrt(a_jj) |x_j|, c = 4: what Cholesky's method in T gives. In mixed
-// precision without fallback ||r|| <= sqrt(n) 2^-53 ||A|| ||x|| for the r = b - A x that fp64 computes, whose own
-// error is at most min(n + 1, 3 sqrt(n + 1)) 2^-53 (|A| |x| + |b|): n + 1 for certain, the rest as errors add up.
+// |b - A x|_i <= c n eps sqrt(a_ii) sum_j sqrt(a_jj) |x_j|, c = 4: what Cholesky's method in T
+// gives. In mixed precision without fallback ||r|| <= sqrt(n) 2^-53 ||A|| ||x|| for the r = b - A x
+// that fp64 computes. The error of r is at most min(n + 1, 3 sqrt(n + 1)) 2^-53 (|A| |x| + |b|): n
+// + 1 for certain, the rest as errors add up.
 template <class T>
 void judge_solution(FuzzCase& c, Arguments<T> const& x, std::vector<T> const& X, std::int64_t ld,
                     bool mixed) {

@@ -260,8 +260,8 @@ TYPED_TEST(OocRanks, SolveToTheBitsOfOneRank) {
     }
 }
 
-// Together the ranks of a column evaluate no more than one rank does: the diagonal for the scales, all tiles for the norms,
-// those that are rounded once more, and all for a product.
+// Together the ranks of a column evaluate no more than one rank does. They evaluate the diagonal
+// for the scales, all tiles for the norms, rounded tiles once more, and all tiles for a product.
 TYPED_TEST(OocRanks, EvaluateEachTileOnce) {
   using Block = typename TileFactor<TypeParam>::Block;
   TypeParam const exec;

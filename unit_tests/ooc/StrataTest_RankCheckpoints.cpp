@@ -116,8 +116,9 @@ std::vector<MaternCase> cases_of_checkpoints() {
           {200, 16, 0.1, layered("fp16x2,fp32")}};
 }
 
-// The first `ranks` factor, until the one that has the tile below the diagonal of a column comes to it and the columns
-// before it are there; from which column they went on, -1: they ended there.
+// The first `ranks` factor, until the rank that has the tile below the diagonal of a column comes
+// to it and the columns before it are there. Returns from which column they went on; -1: they ended
+// there.
 template <class Exec>
 std::int64_t run_on(int ranks, std::int64_t end, MaternCase const& c, Folders const& folders,
                     TileMatrix<Exec> const& expected, Layout const& layout = {}) {

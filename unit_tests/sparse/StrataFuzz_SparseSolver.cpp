@@ -15,8 +15,9 @@
 #include <string>
 #include <vector>
 
-// Small sparse systems of all kinds on 1 to 4 ranks, against elimination with complete pivoting in long double: no
-// "converged" that is none, no number in the report that is not so, no x worse than the guess, the same on all ranks.
+// Small sparse systems of all kinds on 1 to 4 ranks, against elimination with complete pivoting in
+// long double. No "converged" may be false, no number in the report wrong, no x worse than the
+// guess, and all ranks must have the same.
 
 namespace {
 

@@ -16,8 +16,8 @@
 
 namespace strata::dense::detail {
 
-/// The columns of a refinement, and the list of those that are being refined: what belongs to them stands in the first columns
-/// of the blocks W and R, without gaps.
+/// The columns of a refinement, and the list of the columns that are being refined. What belongs to
+/// the latter stands in the first columns of the blocks W and R, without gaps.
 template <class Exec>
 class ActiveColumns {
  public:

@@ -121,7 +121,8 @@ enum Finding : std::int64_t { Nothing = 0, Lost = 1, NotFinite = 2 };
 /// The rows of one column that a team takes: a share of them, but at least `least` and at most `most`.
 struct Chunk {
   static constexpr std::int64_t least = 512, most = 4096,
-                                teams = 64;  ///< of a column, where these don't bind
+                                /// teams of a column, where `least` and `most` don't bind
+      teams = 64;
 
   std::int64_t column, number, first, last;
 
@@ -152,9 +153,10 @@ struct PartialSums {
 
 /// Kernels on blocks of columns, each column with its own coefficient, on one instance.
 ///
-/// A team takes one chunk. Partial sums of the chunks are added in one order, by the host and by the kernels that need them,
-/// so that both have the same number, and results don't depend on scheduling. A coefficient of 0 means that the column is
-/// left out, whatever NaN it holds. Kernels that return something fence; the others are only enqueued.
+/// A team takes one chunk. The host and the kernels that need them add partial sums of the chunks
+/// in one order. So both have the same number, and results don't depend on scheduling. A
+/// coefficient of 0 means that the column is left out, whatever NaN it holds. Kernels that return
+/// something fence; the others are only enqueued.
 ///
 /// Memory   one allocation; on devices another one that is pinned.
 template <class Exec>
@@ -303,7 +305,7 @@ class BlockVectors {
   Scalars fetch_products(std::int64_t count);
   template <class Result>
   std::vector<Result> collect(std::int64_t cols, Slot slot);
-  /// Of the host, where a device writes them to.
+  /// The data of a slot on the host, where a device writes them.
   template <class Result>
   Result* slot_data(Slot slot) const {
     return reinterpret_cast<Result*>(host_moments_.data() + slot * host_moments_.extent(0));

@@ -19,13 +19,14 @@ inline double worst(double a, double b) { return std::isnan(a) || a > b ? a : b;
 
 /// The error of one iterate of one column.
 struct Quality {
-  double r_max = 0, x_max = 0;  ///< of the system that is refined
-  double r_sum = 0, x_sum = 0;  ///< of the system as given
-  double given_x_max = 0;       ///< of it, in the unit that it is measured in
+  double r_max = 0, x_max = 0;  ///< maxima for the system that is refined
+  double r_sum = 0, x_sum = 0;  ///< sums for the system as given
+  double given_x_max = 0;       ///< maximum of x as given, in the unit in which it is measured
   double backward_error = 1;    ///< as given; of x = 0, where all begins
   double refined_error = 1;     ///< the backward error of the system that is refined
-  double excess = std::numeric_limits<double>::infinity();     ///< over the goal; <= 1: reached
-  double shortfall = std::numeric_limits<double>::infinity();  ///< of the least; <= 1: converged
+  double excess = std::numeric_limits<double>::infinity();  ///< over the goal; <= 1: reached
+  /// ratio to the least that is asked for; <= 1: converged
+  double shortfall = std::numeric_limits<double>::infinity();
 
   bool converged() const { return shortfall <= 1; }
   /// Whether x as given is, for a column and a unit of measurement like these.
@@ -47,7 +48,7 @@ struct Column {
   double reference = std::numeric_limits<double>::infinity();  ///< excess when it was last halved
   int idle_steps = 0;                                          ///< outer steps since
   std::int64_t iterations = 0;
-  bool broken = false, stagnated = false;  ///< in the present phase
+  bool broken = false, stagnated = false;  ///< state in the present phase
   bool failed = false;                     ///< b or ||A|| is not finite
 
   /// There is nothing left to gain, or to need.
@@ -70,10 +71,11 @@ struct Column {
 
 /// The one place that decides what has converged.
 ///
-/// The goal is a backward error within the tolerance, of the system that is refined and of the one that was given; with
-/// the default tolerance SLATE's threshold, too. The least is the goal where a tolerance was asked for; by default it is
-/// the tolerance for the system that is refined, and HPL's and SLATE's thresholds for the one that was given, whose rows
-/// may differ so much that fp64 reaches no more.
+/// The goal is a backward error within the tolerance, of the system that is refined and of the one
+/// that was given; with the default tolerance SLATE's threshold, too. The least is the goal where a
+/// tolerance was asked for. By default it is the tolerance for the system that is refined, and
+/// HPL's and SLATE's thresholds for the given system. The rows of the given system may differ so
+/// much that fp64 reaches no more.
 class Convergence {
  public:
   Convergence(std::int64_t n, double norm, double given_norm, double asked)

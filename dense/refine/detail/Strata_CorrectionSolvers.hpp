@@ -21,7 +21,7 @@ namespace strata::dense::detail {
 
 /// What an inner solver is asked for, and did, in one column.
 struct Correction {
-  double target = 0;            ///< of ||r - A d||_2 / ||r||_2
+  double target = 0;            ///< target of ||r - A d||_2 / ||r||_2
   std::int64_t budget = 0;      ///< applications of M^-1
   bool is_cut_short = false;    ///< CG ends as soon as it sees that the budget will not do
   std::int64_t iterations = 0;  ///< made

@@ -17,7 +17,7 @@ namespace strata::dense::detail {
 template <class MemorySpace>
 struct AnalysisRoom {
   Kokkos::View<double*, MemorySpace> scaling;
-  Kokkos::View<double* [2], MemorySpace> sums;  ///< of rows
+  Kokkos::View<double* [2], MemorySpace> sums;  ///< sums of rows
 
   void lay_out(Pieces& pieces, std::int64_t n) {
     pieces.lay_out(scaling, n);
@@ -30,15 +30,16 @@ template <class MemorySpace>
 struct Analysis {
   Kokkos::View<double*, MemorySpace>
       d;  ///< powers of two with d_i^2 a_ii in [1/2, 2], or all the same; empty: all are 1
-  double smallest_scaling = 1, largest_scaling = 1;  ///< of d
+  double smallest_scaling = 1, largest_scaling = 1;  ///< least and largest number of d
   std::int64_t bad_diagonal = 0;     ///< 1-based index of the first a_ii <= 0; 0: none
   double norm = 0, scaled_norm = 0;  ///< ||A||_inf and ||D A D||_inf
 };
 
 /// Check that A is finite, choose the scaling and measure both norms.
 ///
-/// A matrix that is not to be equilibrated is scaled as a whole if its norm is not in [2^-600, 2^600]: roundings of
-/// subnormal numbers are no small part of them, and products of its entries leave the range of fp64.
+/// A matrix that is not to be equilibrated is scaled as a whole if its norm is not in [2^-600,
+/// 2^600]. Else roundings of subnormal numbers would be no small part of them, or products of
+/// entries would leave the range of fp64.
 ///
 /// Shape    A: n x n fp64, of which the triangle `uplo` is read. On a device the same pass loads what is `into`, where A is
 ///          equilibrated: the lower triangle of D A D, its diagonal times 1 + shift.

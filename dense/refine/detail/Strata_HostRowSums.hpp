@@ -21,9 +21,10 @@ struct ColumnsPart {
 /// The part's sums of magnitudes: of_rows[i] += |a_ij| and scaled_of_rows[i] += |a_ij| d_j, row by row; and of each column,
 /// sums[2 j] += sum_i |a_ij| and sums[2 j + 1] += sum_i |a_ij| d_i. Without D nothing scaled is touched.
 ///
-/// Order    column after column, and in a column eight partial sums, added by halves, but of fewer than eight rows one after the other,
-///          whatever the width of vectors: where the elements of D are powers of two, so that products are exact, the bits are the same
-///          on all processors.
+/// Order    column after column. A column has eight partial sums that are added by halves, whatever
+///          the width of vectors; fewer than eight rows are added one after the other. Where the
+///          elements of D are powers of two, products are exact and the bits are the same on all
+///          processors.
 using AddColumnsPart = void(ColumnsPart const& part, double* of_rows, double* scaled_of_rows,
                             double* sums);
 

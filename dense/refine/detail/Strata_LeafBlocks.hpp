@@ -11,8 +11,8 @@
 
 namespace strata::dense::detail {
 
-/// Where a tree's working blocks lie, for a kernel that loads them in an order of its own: the blocks of leaf_size rows and
-/// columns of the lower triangle, each of which belongs to one node.
+/// Where a tree's working blocks lie, for a kernel that loads them in its own order. They are the
+/// blocks of leaf_size rows and columns of the lower triangle; each belongs to one node.
 template <class MemorySpace>
 struct LeafBlocks {
   /// Element (0, 0) of one.
@@ -25,7 +25,7 @@ struct LeafBlocks {
 
   Kokkos::View<Block*, MemorySpace>
       blocks;          ///< (a, b), a >= b, at a + b leaves; empty: there is one
-  Block only;          ///< that one
+  Block only;          ///< the block, if there is one alone
   std::int64_t n = 0;  ///< order; 0: there are no blocks to be loaded
   std::int64_t leaf_size = 1, leaves = 0;
   double shift = 0;

@@ -27,8 +27,9 @@ using Symmetric = std::function<void(std::vector<double>& V)>;
 /// The estimate of a norm: blocks of columns, each applied at once.
 class NormEstimator {
  public:
-  static constexpr std::int64_t columns = 8;  ///< of the first block, the later ones have half
-  static constexpr int most = 3;              ///< applications
+  /// columns of the first block; later blocks have half as many
+  static constexpr std::int64_t columns = 8;
+  static constexpr int most = 3;  ///< applications
 
   /// `on_progress` hears after each application what part of `most` is done.
   NormEstimator(std::int64_t n, Symmetric const& apply,
@@ -74,7 +75,7 @@ class NormEstimator {
     result_.value = std::max(result_.value, std::isfinite(found) ? found : infinity);
   }
 
-  /// Of a column in the 1-norm.
+  /// The 1-norm of a column.
   double norm(std::vector<double> const& V, std::int64_t c) const {
     double sum = 0;
     for (std::int64_t i = 0; i < n_; ++i) sum += std::abs(V[at(i, c)]);

@@ -61,11 +61,13 @@ struct GivenSystem {
 
 /// `dense::refine` in memory that lives longer.
 ///
-/// One that `is_cut_short` has `max_iterations` of what costs less than another way, by classical steps and CG alone where the
-/// method is automatic, and ends as soon as it sees that they will not do.
+/// A refinement that `is_cut_short` has `max_iterations` that cost less than another way. It takes
+/// classical steps and CG alone where the method is automatic, and ends as soon as it sees that
+/// they will not do.
 ///
-/// With a `given` system B, which is written, is D times its B. Its X, if it has data, may be written, after the first solve; where it
-/// then holds the solution, and is good enough (`outer_iterations` is 0), the X here may be without values.
+/// With a `given` system B, which is written, is D times its B. Its X, if it has data, may be
+/// written after the first solve. Where it then holds the solution, and is good enough
+/// (`outer_iterations` is 0), the X here may be without values.
 template <class Exec>
 RefinementReport refine(Exec const& exec, RefinementMemory<Exec>& memory,
                         RefinementOperators<Exec> const& operators,

@@ -106,8 +106,9 @@ class Refiner {
     note_step();
   }
 
-  /// The columns of B and the quality of X = 0, whose residual is B; false, and X = 0, if none is left to be solved; false if
-  /// the given B holds a number that is not finite.
+  /// Takes the columns of B, and the quality of X = 0, whose residual is B. Returns false, and X =
+  /// 0, if no column is left to be solved. Returns false if the given B holds a number that is not
+  /// finite.
   bool take_columns(std::vector<MomentsOfBoth> const& size) {
     for (std::size_t j = 0; j < size.size(); ++j) {
       Column column;
@@ -259,8 +260,9 @@ class Refiner {
     note_step();
   }
 
-  /// Whether no column of W would gain a factor of 8 by its correction, or come to the goal: the correction is to x about as
-  /// the next residual to this one, for both are what I - M^-1 A leaves of the error. A column that has converged may try.
+  /// Whether no column of W would gain a factor of 8 by its correction, or come to the goal. The
+  /// correction is to x about as the next residual is to this one, for both are what I - M^-1 A
+  /// leaves of the error. A column that has converged may try.
   bool gains_little(Block const& D, Scalars const& to_unit) {
     auto const size = kernels_.norms(Scalars(active_.size(), 1.0), D);
     for (std::size_t c = 0; c < active_.size(); ++c) {

@@ -12,8 +12,9 @@
 
 namespace strata::dense::detail {
 
-/// sums(i, 0) += sum_j |a_ij|, sums(i, 1) += sum_j |d_i a_ij d_j| of a symmetric matrix, for `SymmetricTiles` on a device, which load the
-/// working blocks of D A D in the same pass, if there are any.
+/// sums(i, 0) += sum_j |a_ij|, sums(i, 1) += sum_j |d_i a_ij d_j| of a symmetric matrix. They are
+/// made for `SymmetricTiles` on a device, which load the working blocks of D A D in the same pass,
+/// if there are any.
 template <class ScalingView, class SumsView>
 struct RowSumTerms {
   static constexpr int count = 2, strip = Tiling::strip;

@@ -38,8 +38,8 @@ std::array<long double, 2> scaled_integrals(long double mu, long double x, Facto
 template <std::size_t terms>
 using OfOrders = std::array<std::array<long double, terms>, 2>;  // mu and mu + 1
 
-// Temme's f_k, p_k and q_k are f_k = phi f_0 + alpha p_0 + beta q_0, p_k = pi p_0, q_k = rho q_0 with factors that do
-// not depend on x, and x^mu f_0 = a0 + a1 T, x^mu p_0 = p, x^mu q_0 = q (1 - 2 mu T).
+// Temme's f_k, p_k and q_k are f_k = phi f_0 + alpha p_0 + beta q_0, p_k = pi p_0, q_k = rho q_0.
+// The factors do not depend on x. x^mu f_0 = a0 + a1 T, x^mu p_0 = p, x^mu q_0 = q (1 - 2 mu T).
 template <std::size_t terms>
 struct Temme {
   OfOrders<terms> a, b;

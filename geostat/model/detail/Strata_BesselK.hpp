@@ -11,9 +11,10 @@ namespace strata::geostat::detail {
 
 /// The modified Bessel function of the second kind, of one order nu of (0, 50], for many arguments.
 ///
-/// With nu = mu + s, s an integer and |mu| <= 1/2, the constructor works out on the host and in long double all
-/// that depends on nu alone; an evaluation, on a host or a device, is then two or four short polynomials, a
-/// logarithm or power, an exponential, and s steps of K_(k+1) = 2k/x K_k + K_(k-1), which is stable forwards:
+/// With nu = mu + s, s an integer and |mu| <= 1/2, the constructor works out all that depends on nu
+/// alone, on the host and in long double. An evaluation, on a host or a device, then takes two or
+/// four short polynomials, a logarithm or power, and an exponential. Last come s steps of K_(k+1) =
+/// 2k/x K_k + K_(k-1), which is stable forwards:
 ///   x <= 2  Temme's series of x^mu K_mu and x^(mu+1) K_(mu+1), collected as A(z) + T B(z), where z = x^2/4 and
 ///           T = (1 - (x/2)^(2 mu)) / (2 mu), which is log(2/x) for mu = 0. Nothing overflows on the way.
 ///   x > 2   Chebyshev polynomials in 4/x - 1 for sqrt(x) e^x K, from its integral at their nodes.
@@ -132,9 +133,10 @@ struct MaternTerms {
 
 /// These, of one order nu of (0, 50], for many arguments.
 ///
-/// -x M'(x) has K_(nu-1) for K_nu, and x for one factor. K has no elementary derivative by its order, but all of
-/// BesselK's steps have one: its polynomials, whose coefficients are differentiated by the constructor, the power in T,
-/// and the recurrence, which all terms of the same sign keep stable.
+/// -x M'(x) has K_(nu-1) for K_nu, and x for one factor. K has no elementary derivative by its
+/// order, but all of BesselK's steps have one. The constructor differentiates the coefficients of
+/// the polynomials. The power in T and the recurrence have derivatives, too; terms of one sign keep
+/// the recurrence stable.
 ///
 /// Error    of by_nu 1e-13 (1 + 1/nu + log x) M(x) for x > 2, and 1e-13 (1 + 1/nu) for x <= 2, where it is a difference;
 ///          of by_log_range 1e-13 relative for x > 2, and 1e-13 for x <= 2 (tested against Boost.Multiprecision).

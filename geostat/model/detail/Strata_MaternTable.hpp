@@ -22,10 +22,11 @@ struct TablePlace {
 
 /// e^x M(x) for the Matern correlation M of one order, and its derivatives, by polynomials in q = x^2 on hosts.
 ///
-/// But for q = 0 these are analytic in q and vary as powers do, so that eighths of octaves are panels for a polynomial
-/// of degree 9 each: the function is analytic in an ellipse of rho = 34 about a panel, and 34^-10 is 5e-16. The panel
-/// and the place in it are bits of q: neither logarithm nor power nor Bessel function is left for an entry, but e^-x.
-/// Larger orders, of which e^x M(x) grows like x^nu, would take finer panels.
+/// But for q = 0 these are analytic in q and vary as powers do, so that eighths of octaves are
+/// panels for a polynomial of degree 9 each. The function is analytic in an ellipse of rho = 34
+/// about a panel, and 34^-10 is 5e-16. The panel and the place in it are bits of q: neither
+/// logarithm nor power nor Bessel function is left for an entry, but e^-x. Larger orders, of which
+/// e^x M(x) grows like x^nu, would take finer panels.
 ///
 /// Memory   27 kB, with derivatives 108 kB.
 /// Error    of BesselK and MaternGradient: 1e-13 relative of M, and of the derivatives as stated there (tested).
@@ -33,7 +34,7 @@ struct TablePlace {
 class MaternTable {
  public:
   static constexpr double largest_order = 10;
-  static constexpr int terms = 10;  ///< of each polynomial
+  static constexpr int terms = 10;  ///< terms of each polynomial
   static constexpr double nearest = 0x1p-12,
                           farthest = 512;  ///< x it is for: nearest <= x < farthest
 
@@ -44,7 +45,7 @@ class MaternTable {
 
   /// Whether x is one that it is for.
   KOKKOS_FUNCTION static bool holds(double x) { return x >= nearest && x < farthest; }
-  /// Of nearest^2 <= q < farthest^2.
+  /// The place of q, nearest^2 <= q < farthest^2.
   KOKKOS_FUNCTION static TablePlace place(double q) {
     auto const bits = Kokkos::bit_cast<std::uint64_t>(q);
     std::uint64_t const inside = (bits << panel_bits & mantissa) | one;

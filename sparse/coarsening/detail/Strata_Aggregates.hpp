@@ -17,9 +17,9 @@ struct RowAggregates {
   Components<Exec> component;           ///< of each aggregate; empty where the rows' are
 };
 
-/// The roots of an `independent_set` with their strong neighbours; then each of the other rows goes to the aggregate around it
-/// that it is coupled to most, to the first of equals, sizes within 2^-12 being equal. Rows without a strong coupling
-/// have none. Fences.
+/// The roots of an `independent_set` with their strong neighbours; Then each of the other rows goes
+/// to the aggregate around it to which it is coupled most. Among equals, whose sizes differ by less
+/// than 2^-12, it goes to the first. Rows without a strong coupling have none. Fences.
 ///
 /// Throws   MemoryError.
 template <class Exec>

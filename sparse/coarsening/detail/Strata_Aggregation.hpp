@@ -33,7 +33,7 @@ struct CouplingProblem {
 
 struct Aggregates {
   std::vector<std::int64_t> of;   ///< each row's aggregate, -1: none
-  std::vector<double> component;  ///< of each aggregate
+  std::vector<double> component;  ///< component of each aggregate
   std::int64_t count() const { return static_cast<std::int64_t>(component.size()); }
 };
 

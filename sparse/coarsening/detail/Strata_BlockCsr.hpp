@@ -16,7 +16,7 @@ inline constexpr int most_block_size = 16;
 /// A matrix of one rank in compressed rows of blocks. A copy is a reference to the same matrix.
 template <class Exec>
 struct BlockCsr {
-  int height = 1, width = 1;         ///< of each block
+  int height = 1, width = 1;         ///< height and width of each block
   LocalCsr<Exec> nodes;              ///< an entry for each block, columns ascending
   PooledVector<double, Exec> value;  ///< block by block, each row by row
 

@@ -52,7 +52,8 @@ template <class Exec>
 struct LevelFacts {
   int block_size = 0;  ///< unknowns of a node; 0: found from the pattern
   std::shared_ptr<NearNullSpace const> near_null_space;  ///< none: constants
-  Vector<double, typename Exec::memory_space> scale;     ///< that divides it, of each row; none: 1
+  /// number that divides the near-null vectors in each row; none: 1
+  Vector<double, typename Exec::memory_space> scale;
 };
 
 /// The finest level: A of one rank. Fences. Throws ShapeError for modes of another number of rows, MemoryError.

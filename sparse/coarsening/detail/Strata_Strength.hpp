@@ -12,8 +12,8 @@ namespace strata::sparse::detail {
 /// Strongly coupled rows: of each row the columns of its strong entries, in the matrix' order.
 template <class Exec>
 struct StrongGraph {
-  PooledVector<std::int64_t, Exec> begin;   ///< of each row, and the end
-  PooledVector<std::int32_t, Exec> column;  ///< of each strong entry
+  PooledVector<std::int64_t, Exec> begin;   ///< begin of each row, and the end
+  PooledVector<std::int32_t, Exec> column;  ///< column of each strong entry
 };
 
 /// The unknown of its node that each row is: rows of two are never coupled strongly. Empty: all are of one.

@@ -41,8 +41,8 @@ struct Keeping {
   double factor, size, inverse_size;
 };
 
-/// What the pass that makes a column knows of w before its last update, by Q g: w'w, of all ranks for Finish, of this
-/// one for Measure, and g of all.
+/// What the pass that makes a column knows of w before its last update, by Q g. It knows w'w, of
+/// all ranks for Finish and of this one for Measure, and g of all ranks.
 template <class Stored>
 struct Ending {
   Stored* column;
@@ -123,9 +123,10 @@ struct LoadedRows {
   }
 };
 
-/// A chunk by a device's team: a thread loads its rows of up to `width` columns at once, so that the
-/// basis is read from memory once and many loads are under way, and keeps a sum for each column. Numbers
-/// of 16 bits are read in pairs; columns and w have room for an even number of rows, 0 in the last.
+/// A chunk by a device's team: a thread loads its rows of up to `width` columns at once, and keeps
+/// a sum for each column. So the basis is read from memory once and many loads are under way.
+/// Numbers of 16 bits are read in pairs; columns and w have room for an even number of rows, 0 in
+/// the last.
 ///
 /// A thread's sums, of at most 64 rows, are made in Scalar; the sums over threads, and w'w, in fp64.
 template <class Exec, class Scalar, class Stored, int width, Purpose purpose>

@@ -14,9 +14,9 @@
 
 namespace strata::sparse::detail {
 
-/// Whether an x is as good as fp64 has it, though its residual misses a tolerance: the normwise backward error is at
-/// most max(10, sqrt(n)) 2^-52, and the residual agrees with b to three digits. An x so huge that any residual is
-/// small beside it is no solution.
+/// Whether an x is as good as fp64 has it, though its residual misses a tolerance. The normwise
+/// backward error is then at most max(10, sqrt(n)) 2^-52, and the residual agrees with b to three
+/// digits. An x so huge that any residual is small beside it is no solution.
 bool is_within_rounding(std::int64_t n, double relative_residual, double backward_error);
 
 /// What all Krylov methods do around their cycles: the one place that makes true residuals, decides when a solve
@@ -32,7 +32,7 @@ class OuterIteration {
  public:
   using Wide = Vector<double, typename Exec::memory_space>;
   using Norms = ResidualNorms<Exec>;
-  /// Of a method, with the entries of `A.allocate`.
+  /// The vectors of a method, with the entries of `A.allocate`.
   struct Work {
     Wide r, best;
   };
@@ -79,7 +79,7 @@ class OuterIteration {
     double rows = 0;     ///< ||r||, of rows in the units of x
     double largest = 0;  ///< its largest entry
   };
-  /// Of the r that a cycle has brought up to date. Collective.
+  /// The sizes of the r that a cycle has brought up to date. Collective.
   Sizes sizes() const;
   /// x moved by `step()` from where r was `before` to where it is `now`. Collective.
   void saw(Sizes const& before, Sizes const& now);

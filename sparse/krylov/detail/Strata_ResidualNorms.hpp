@@ -8,9 +8,10 @@
 
 namespace strata::sparse::detail {
 
-/// What a solve of the scaled system (left A right) y = left b, x = right y, is judged by besides its own residual: those
-/// of A x = b as it is given and of (right left A) x = right left b, whose rows are in the units of x. A penalty on the
-/// diagonal hides all other rows in the first, an unknown in tiny units hides the others in the second.
+/// What a solve of the scaled system (left A right) y = left b, x = right y, is judged by besides
+/// its own residual. They are the residuals of A x = b as it is given, and of (right left A) x =
+/// right left b, whose rows are in the units of x. A penalty on the diagonal hides all other rows
+/// in the first, an unknown in tiny units hides the others in the second.
 ///
 /// With them a solve also estimates how far x is from the solution, by how far it moved while its residual fell.
 template <class Exec>

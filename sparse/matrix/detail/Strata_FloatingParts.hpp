@@ -8,8 +8,9 @@
 
 namespace strata::sparse::detail {
 
-/// The connected parts of a matrix' graph in which every row's entries add up to 0 within rounding: A maps a vector that
-/// is constant on such a part and 0 elsewhere to 0, as that of a body which nothing holds.
+/// The connected parts of a matrix' graph in which every row's entries add up to 0 within rounding,
+/// as for a body which nothing holds. A maps a vector that is constant on such a part and 0
+/// elsewhere to 0.
 template <class Exec>
 class FloatingParts {
  public:

@@ -11,8 +11,9 @@ namespace strata::sparse::detail {
 template <class Exec>
 struct TransposedIndex {
   std::int64_t rows = 0;
-  PooledVector<std::int64_t, Exec> begin;  ///< of each row, and the end
-  /// Of each entry: the matrix' row in the upper half, the position within that row in the lower.
+  PooledVector<std::int64_t, Exec> begin;  ///< begin of each row, and the end
+  /// The place of each entry: the matrix' row in the upper half, the position within that row in
+  /// the lower.
   PooledVector<std::uint64_t, Exec> place;
 };
 

@@ -41,9 +41,9 @@ struct Entry {
 /// The rows of a LocalCsr as kernels see them (row source).
 template <class Space>
 struct CsrRef {
-  Vector<std::int64_t, Space> begin;   ///< of each row, and the end
-  Vector<std::int32_t, Space> column;  ///< of each entry
-  Vector<double, Space> value;         ///< of each entry
+  Vector<std::int64_t, Space> begin;   ///< begin of each row, and the end
+  Vector<std::int32_t, Space> column;  ///< column of each entry
+  Vector<double, Space> value;         ///< value of each entry
 
   KOKKOS_FUNCTION Entry entry(std::int64_t k) const { return {column(k), value(k)}; }
   template <class Emit>

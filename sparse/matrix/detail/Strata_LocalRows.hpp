@@ -20,7 +20,7 @@ namespace strata::sparse::detail {
 template <class Exec>
 struct LocalMatrix {
   EllMatrix<double, std::int32_t, typename Exec::memory_space> rows;
-  std::vector<std::int64_t> first_row;  ///< of each rank, and the end
+  std::vector<std::int64_t> first_row;  ///< first row of each rank, and the end
   std::vector<std::int64_t> halo;       ///< global rows, ascending
 };
 

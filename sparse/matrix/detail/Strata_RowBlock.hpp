@@ -29,8 +29,9 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar widened(Value value) {
   }
 }
 
-/// The rows that one work item takes: one on a device, where neighbouring threads take neighbouring
-/// rows; on a host those of one slice, so that its inner loops are contiguous.
+/// The rows that one work item takes. On a device it is one row, and neighbouring threads take
+/// neighbouring rows. On a host they are the rows of one slice, so that its inner loops are
+/// contiguous.
 template <class Exec>
 inline constexpr int item_rows = runs_on_host<Exec> ? 32 : 1;
 
@@ -50,7 +51,8 @@ struct RowBlock {
     row = begin > range.begin ? begin : range.begin;
     count = static_cast<int>(end - row);
   }
-  /// Of a block that is not empty; known to a device's compiler, so that sums stay in registers.
+  /// Rows of a block that is not empty. A device's compiler knows the number, so that sums stay in
+  /// registers.
   KOKKOS_FUNCTION int size() const {
     if constexpr (Rows == 1)
       return 1;
@@ -62,11 +64,12 @@ struct RowBlock {
     return (range.end - range.begin / slice_rows * slice_rows + Rows - 1) / Rows;
   }
 
-  /// kernel.add(r, distance, value, x[row + r + distance]) for each entry of each row + r, at that distance
-  /// from the diagonal, a row's entries in order. Where the kernel is one for lower entries, those above the
-  /// diagonal may be left out, and on a host, where all rows share a slot's distance, kernel.add_chosen takes those of
-  /// the leading kernel.rows_of(distance, count) rows; else, of a cleared x in fp32, kernel.add_factor takes them, whose
-  /// loop is one over vectors (two lanes of fp64 gain less than the copies cost).
+  /// kernel.add(r, distance, value, x[row + r + distance]) for each entry of each row + r, at that
+  /// distance from the diagonal, a row's entries in order. Where the kernel is one for lower
+  /// entries, entries above the diagonal may be left out. On a host, where all rows share a slot's
+  /// distance, kernel.add_chosen takes the entries of the leading kernel.rows_of(distance, count)
+  /// rows. Else, for a cleared x in fp32, kernel.add_factor takes them, whose loop is one over
+  /// vectors. In fp64 two lanes gain less than the copies cost.
   template <class Value, class Index, class Space, class Scalar, class Kernel>
   KOKKOS_FUNCTION void for_each_entry(EllMatrix<Value, Index, Space> const& A, Scalar const* x,
                                       Kernel& kernel) const {
@@ -198,8 +201,9 @@ struct RowBlock {
   }
 };
 
-// In a large launch a device runs so many threads at once that the loads of some hide the latency of
-// others', as many as keep what they have on its way in registers; in a small one each thread has a whole row on its way.
+// In a large launch a device runs so many threads at once that the loads of some hide the latency
+// of others'. These are as many as keep what is on its way in registers. In a small launch each
+// thread has a whole row on its way.
 constexpr int crowd = 256;
 template <class Scalar>
 using Crowded = Kokkos::LaunchBounds<crowd, sizeof(Scalar) == 4 ? 5 : 4>;

@@ -12,7 +12,8 @@ namespace strata::sparse::detail {
 template <class Exec>
 struct Scales {
   using Wide = Vector<double, typename Exec::memory_space>;
-  Wide left, right;  ///< in the matrix' order, `right` with its halo filled; no entries: all are 1
+  /// scales in the matrix' order, `right` with its halo filled; no entries: all are 1
+  Wide left, right;
 
   /// Whether one is not 1.
   bool any() const { return left.extent(0) > 0; }
@@ -21,8 +22,9 @@ struct Scales {
 /// Which numbers are to be near 1.
 enum class ScaleBy {
   Diagonal,  ///< the diagonal: both sides get the same, which keeps a symmetric matrix symmetric
-  /// As many as can be, by the squares of their logarithms: of scales by the diagonal, by the largest of each row, then of
-  /// each column among the rows of its own rank, and by columns before rows, the best.
+  /// The best of three kinds of scales. One kind is by the diagonal. One is by the largest of each
+  /// row, then of each column among the rows of its own rank. One is by columns before rows. The
+  /// sum of the squares of the scaled entries' logarithms decides.
   Evenness,
 };
 

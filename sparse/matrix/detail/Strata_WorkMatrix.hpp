@@ -12,9 +12,10 @@
 
 namespace strata::sparse::detail {
 
-/// The matrix that a solver works with in place of A: left (A + a diagonal on its empty rows) right, left and right powers
-/// of two, so that preconditioners find numbers that fp32 can hold, equations and unknowns in other units count alike, and
-/// no zero is where there is only an unknown that nothing asks for.
+/// The matrix that a solver works with in place of A: left (A + a diagonal on its empty rows)
+/// right, left and right powers of two. So preconditioners find numbers that fp32 can hold, and
+/// equations and unknowns in other units count alike. No zero is left where there is only an
+/// unknown that nothing asks for.
 ///
 /// A itself where its rows are of sizes near each other and near 1, and none is empty; or where its values are not fp64.
 /// Symmetric where A is, with a positive diagonal.
@@ -32,7 +33,7 @@ class WorkMatrix {
              int width);
 
   DistributedMatrix<Exec> const& matrix() const { return work_; }
-  /// Of A; infinity where an entry is not a number.
+  /// The norm of A; infinity where an entry is not a number.
   double norm_of_A() const { return norm_A_; }
   double norm() const { return norm_; }
   /// ||right left A||_oo, of the equations in the units of x.

@@ -11,9 +11,10 @@ namespace strata::sparse::detail {
 
 /// X with A X A = A up to rounding, row by row: the inverse where there is one; symmetric if A is.
 ///
-/// Gauss-Jordan elimination with complete pivoting: it ends at a pivot of less than 1e-11 of the
-/// largest, and unknowns without a pivot are 0, so that the singular coarsest matrix of a graph Laplacian
-/// still is solved for every right-hand side in its range. Cost 2 n^3 flops. Vendor LU has no such end.
+/// Gauss-Jordan elimination with complete pivoting. It ends at a pivot of less than 1e-11 of the
+/// largest, and unknowns without a pivot are 0. So the singular coarsest matrix of a graph
+/// Laplacian is still solved for every right-hand side in its range. Cost 2 n^3 flops. Vendor LU
+/// has no such end.
 std::vector<double> generalised_inverse(std::vector<double> A, std::size_t n);
 
 /// Solves with a small matrix by its inverse, of which each rank has its own rows.

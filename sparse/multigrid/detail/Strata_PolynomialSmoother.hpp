@@ -13,9 +13,9 @@ namespace strata::sparse::detail {
 
 /// Steps x += s_k, s_k = a_k s_(k-1) + b_k D^-1 (r - A x), which need products with A alone: no order of the rows, no colours.
 ///
-/// Chebyshev: D is the diagonal, and the steps make the polynomial that is least over [l/8, 1.05 l], l the largest eigenvalue
-/// of D^-1 A: A must be symmetric with a positive diagonal. L1Jacobi: D has the rows' absolute sums with the diagonal's sign,
-/// and b_k = 1.
+/// Chebyshev: D is the diagonal. The steps make the polynomial that is least over [l/8, 1.05 l], l
+/// the largest eigenvalue of D^-1 A. A must be symmetric with a positive diagonal. L1Jacobi: D has
+/// the rows' absolute sums with the diagonal's sign, and b_k = 1.
 ///
 /// Source   M. Adams, M. Brezina, J. Hu, R. Tuminaro, Parallel multigrid smoothing: polynomial versus Gauss-Seidel, J. Comput. Phys.
 ///          188(2), 2003, doi:10.1016/S0021-9991(03)00194-3.

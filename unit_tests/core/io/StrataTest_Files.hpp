@@ -61,7 +61,7 @@ inline std::string gzip(std::string const& bytes) {
 /// What an action in a process of its own cost, and what it threw.
 struct Outcome {
   std::string error;
-  double seconds = 0;    ///< of processor time: other processes don't count
+  double seconds = 0;    ///< seconds of processor time: other processes don't count
   double megabytes = 0;  ///< growth of the resident memory at its peak
 };
 

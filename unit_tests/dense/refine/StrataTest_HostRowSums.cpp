@@ -47,8 +47,8 @@ Part part(std::size_t rows, std::size_t columns, bool is_scaled) {
   return result;
 }
 
-// One number at a time: eight partial sums of the column, which the last numbers go to as the last of eight, and which are
-// added by halves; of fewer than eight rows one after the other.
+// One number at a time. The column has eight partial sums that are added by halves; the last
+// numbers, fewer than eight, go to the last sums. Fewer than eight rows are added one by one.
 double sum_of_column(double sum, std::vector<double> const& terms) {
   std::size_t const n = terms.size(), whole = n / 8 * 8;
   double parts[8] = {};

@@ -56,7 +56,8 @@ double exact_log_determinant(HostMatrix const& A) {
   return exact.ok() ? exact.log_determinant() : std::nan("");
 }
 
-/// That of ones + e I, whose diagonal is 1 + e as fp64 has it: the eigenvalues are e, and once n + e.
+/// log det(ones + e I), whose diagonal is 1 + e as fp64 has it: the eigenvalues are e, and once n +
+/// e.
 double log_determinant_of_ones(HostMatrix const& A) {
   long double const n = A.extent(0), e = static_cast<long double>(A(0, 0)) - 1;
   return static_cast<double>((n - 1) * std::log(e) + std::log(n + e));
@@ -110,7 +111,7 @@ struct Tally {
     EXPECT_LE(1000 * beyond, cases) << "of " << cases << ", worst " << worst;
     EXPECT_EQ(far_beyond, 0) << "of " << cases << ", worst " << worst;
   }
-  /// Of the error stated, what errors are in the middle.
+  /// The median of the errors, as a part of the error that is stated.
   double middle() {
     if (ratios.empty()) return 0;
     auto const half = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);

@@ -65,7 +65,7 @@ bool finite(PlainMatrix const& X) {
 struct Refined {
   RefinementReport report;
   PlainMatrix X;
-  double backward_error;  ///< by the reference
+  double backward_error;  ///< backward error by the reference
 };
 
 template <class Exec, class Solve>
@@ -441,8 +441,8 @@ Work work_of(Pair const& pair, PlainMatrix const& B, Refine refine, PlainMatrix&
   return work;
 }
 
-// A classical step that would gain little, or make x worse, is seen by its correction: its product with A, and the one that
-// takes it back, are not made, and its M^-1 r is CG's.
+// The correction of a classical step shows that it would gain little, or make x worse. Its product
+// with A, and the one that takes it back, are not made, and its M^-1 r goes to CG.
 template <class Exec>
 void automatic_leaves_out_steps_that_gain_little() {
   std::size_t const n = 120;

@@ -118,8 +118,8 @@ TEST(RankOrder, GoesOnFromAnyColumn) {
   }
 }
 
-// A tile is on one rank, whose rows of whole tasks go there and back; no rank has much more than its share of the
-// updates, i (i + 1) / 2 of row i.
+// A tile is on one rank. Rows of whole tasks go there and back. No rank has much more than its
+// share of the updates, i (i + 1) / 2 of row i.
 TEST(RankOrder, DealsRowsThereAndBack) {
   auto const owners = [](std::int64_t tiles, RankGrid grid, std::int64_t super_panel) {
     auto const order = order_of(tiles, grid, super_panel);

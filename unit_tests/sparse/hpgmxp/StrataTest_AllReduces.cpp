@@ -33,7 +33,8 @@ using namespace strata;
 using namespace strata::sparse;
 using namespace strata::test;
 
-/// Of a cycle: for the products with k vectors twice, and for the norm by itself or with the second of them.
+/// The sums of a cycle: two for the products with k vectors, and one for the norm, by itself or
+/// with the second of them.
 std::vector<int> sums_of_a_cycle(int restart, BasisNorm norm) {
   std::vector<int> expected;
   for (int k = 1; k <= restart; ++k) {

@@ -44,8 +44,8 @@ void expect_column(Communicator const& comm, sparse::HessenbergColumn const& col
   }
 }
 
-/// Orthogonalises random vectors of lengths from 1 to `longest`, nearly parallel ones among them, in rows of each
-/// rank; of Summed norms a vector is over the length of the one before.
+/// Orthogonalises random vectors of lengths from 1 to `longest`, nearly parallel ones among them,
+/// in rows of each rank. With Summed norms a vector is divided by the length of the one before.
 template <class Exec, class Scalar, class Stored = Scalar>
 void expect_orthonormal(std::int64_t rows, int vectors, BasisNorm norm, double longest = 1) {
   Exec const exec;

@@ -29,7 +29,7 @@ TYPED_TEST_SUITE(SingularTest, Spaces, SpaceNames);
 struct Chains {
   std::vector<std::int64_t> lengths;
   std::vector<bool> held;
-  double slope = 0;  ///< of an unsymmetric part whose rows add up to 0
+  double slope = 0;  ///< slope of an unsymmetric part whose rows add up to 0
 
   std::int64_t rows() const {
     std::int64_t sum = 0;

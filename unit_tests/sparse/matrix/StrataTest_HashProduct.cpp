@@ -67,7 +67,7 @@ Listed transposed(Listed const& A) {
   return result;
 }
 
-/// Of one entry: the sum, the sum of sizes, and how many products there are.
+/// One entry: the sum, the sum of sizes, and how many products there are.
 struct Entry {
   long double sum = 0, size = 0;
   int products = 0;

@@ -12,8 +12,9 @@
 
 namespace strata::test {
 
-/// Whether the device multiplies such operands and the build has the library for it: cublasLt's FP8
-/// from compute capability 8.9, hipBLASLt's on gfx942, gfx950 and gfx12, OCP's kinds as well as FNUZ.
+/// Whether the device multiplies such operands and the build has the library for it. cublasLt has
+/// FP8 from compute capability 8.9. hipBLASLt has it on gfx942, gfx950 and gfx12, OCP's kinds as
+/// well as FNUZ.
 template <class Space>
 bool multiplies(Space const&, Precision) {
   return false;
