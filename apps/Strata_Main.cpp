@@ -161,7 +161,8 @@ Exit run_command(CLI::App const& app, Arguments const& arguments, std::vector<ch
   return exit;
 }
 
-// What a run was asked for is written once it came to its end: one that fails leaves an older file as it is.
+// What a run was asked for is written once it came to its end: one that fails leaves an older file
+// as it is.
 template <class Run>
 Exit saved(CLI::App const& app, Run const& run) {
   apps::check_save_config(app);

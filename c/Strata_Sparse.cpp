@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// Sparse systems: a matrix in compressed rows, the solver that chooses, its preconditioner by itself.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Sparse systems:
+// a matrix in compressed rows, the solver that chooses, its preconditioner by itself.
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_CallersCsr.hpp>
 #include <c/detail/Strata_Options.hpp>

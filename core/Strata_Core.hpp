@@ -3,7 +3,8 @@
 #ifndef STRATA_CORE_HPP
 #define STRATA_CORE_HPP
 
-// All of Strata::core: number formats, leaf BLAS, files, test matrices, what ran when and what this build has.
+// All of Strata::core: number formats, leaf BLAS, files, test matrices, what ran when and what this
+// build has.
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_Config.hpp>
 #include <core/Strata_EnumNames.hpp>

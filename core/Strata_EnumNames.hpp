@@ -86,7 +86,8 @@ bool is_name(std::string_view text) {
   return detail::position_of(table.names, text) < table.names.size();
 }
 
-/// The value called `text`, in any case of A to Z; where `aliases_of` has a table of more names, those too.
+/// The value called `text`, in any case of A to Z; where `aliases_of` has a table of more names,
+/// those too.
 ///
 /// Throws   ValueError that lists the names.
 template <NamedEnum Enum>

@@ -10,8 +10,8 @@
 
 namespace strata {
 
-/// A pointer to all that an object consists of. After a move the object may be destroyed or assigned to; whatever
-/// else uses it throws ValueError "NAME: moved from".
+/// A pointer to all that an object consists of. After a move the object may be destroyed or
+/// assigned to; whatever else uses it throws ValueError "NAME: moved from".
 ///
 /// Pointer   std::unique_ptr, or std::shared_ptr where copies of the object are the same one.
 template <class T, class Pointer = std::unique_ptr<T>>

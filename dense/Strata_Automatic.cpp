@@ -23,9 +23,10 @@ namespace strata::dense {
 
 namespace {
 
-// From order `from` on, to that of the next row, layers `far` pay over fp32 leaves, for up to n / `divisor` right-hand sides:
-// each step of a refinement is a product in fp64 and a solve with all columns, and fp16 layers of an ill-conditioned matrix
-// need some 11 to 28 of them, fp16_split and fp32 three or four. Rows of an architecture stand in the order of `from`.
+// From order `from` on, to that of the next row, layers `far` pay over fp32 leaves, for up to n /
+// `divisor` right-hand sides: each step of a refinement is a product in fp64 and a solve with all
+// columns, and fp16 layers of an ill-conditioned matrix need some 11 to 28 of them, fp16_split and
+// fp32 three or four. Rows of an architecture stand in the order of `from`.
 struct Layering {
   std::string_view architecture;
   std::int64_t from, divisor;
@@ -39,8 +40,9 @@ constexpr Layering layerings[] = {
     {"device", 10240, 256, Precision::fp16},
 };
 
-// Iterations of a refinement, each of which reads the matrix and the factor, that take as long as a factorisation in
-// `layers`: constant + n / divisor. Measured where the automatic layers pay, but for products of integers: by a model of their rates.
+// Iterations of a refinement, each of which reads the matrix and the factor, that take as long as a
+// factorisation in `layers`: constant + n / divisor. Measured where the automatic layers pay, but
+// for products of integers: by a model of their rates.
 struct Worth {
   std::string_view architecture;
   Precision far;
@@ -68,7 +70,8 @@ std::pair<Layering const*, Layering const*> layering(std::string_view architectu
   return {first, found};
 }
 
-// All but the leaves in one format: where a layer is coarse at all, finer ones inside add nothing to the solution.
+// All but the leaves in one format: where a layer is coarse at all, finer ones inside add nothing
+// to the solution.
 template <class ExecutionSpace>
 LayerList layers_of(Precision far, std::int64_t n) {
   using enum Precision;
@@ -92,7 +95,8 @@ Worth const* worth(std::string_view architecture, LayerList const& layers) {
   return nullptr;
 }
 
-// Whether they are such as the automatic choice takes on this architecture, and n an order from which on it takes any.
+// Whether they are such as the automatic choice takes on this architecture, and n an order from
+// which on it takes any.
 template <class ExecutionSpace>
 bool are_automatic(std::int64_t n, LayerList const& layers) {
   std::string_view const architecture = leaf_architecture<ExecutionSpace>();
@@ -128,9 +132,10 @@ Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList con
   return {static_cast<int>(40 + n / 120)};
 }
 
-// Measured with geometric spectra. On an H100 fp16 holds down to pivots of 4 or 5 unit roundoffs. Where the first columns foretell a
-// pivot p, a refinement with fp16_split and fp32 takes 0.15 / sqrt(p) iterations, and from 0.6 of the patience on fp64 is faster, since
-// the factorisation has most of its way to go.
+// Measured with geometric spectra. On an H100 fp16 holds down to pivots of 4 or 5 unit roundoffs.
+// Where the first columns foretell a pivot p, a refinement with fp16_split and fp32 takes 0.15 /
+// sqrt(p) iterations, and from 0.6 of the patience on fp64 is faster, since the factorisation has
+// most of its way to go.
 template <class ExecutionSpace>
 double detail::least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next) {
   if (strata::runs_on_host<ExecutionSpace>) return small_pivot(layers);
@@ -165,7 +170,8 @@ std::int64_t automatic_leaf_size(std::int64_t n, LayerList const& layers) {
 }
 
 // On a host the recursion's larger products are worth more than the order of updates. On a device a
-// wide panel makes the products of the updates deep, and the first chain of leaves long, which nothing runs beside.
+// wide panel makes the products of the updates deep, and the first chain of leaves long, which
+// nothing runs beside.
 template <class ExecutionSpace>
 std::int64_t detail::automatic_panel_size(std::int64_t n, std::int64_t leaf_size) {
   if (strata::runs_on_host<ExecutionSpace>) return n;

@@ -10,7 +10,8 @@
 
 namespace strata::dense {
 
-/// Whether a solve of order n with so many right-hand sides is done sooner with a factor in fp64 from the start.
+/// Whether a solve of order n with so many right-hand sides is done sooner with a factor in fp64
+/// from the start.
 ///
 /// Each step of a refinement is a product in fp64 and a solve with all columns, 4 n^2 flops a
 /// column. Three or more steps stand against n^3 / 3 flops that are saved. LAPACK's dsposv says
@@ -26,8 +27,8 @@ struct AutomaticChoice {
 /// The layers of a matrix that is factored to solve for so many right-hand sides. A table has the
 /// orders and numbers of columns from which on layers pay on an architecture.
 ///
-/// An ill-conditioned matrix decides (geometric, condition 1e4): a well-conditioned one would gain earlier, but a solve
-/// that is slower than fp64's is worse than one that could be faster.
+/// An ill-conditioned matrix decides (geometric, condition 1e4): a well-conditioned one would gain
+/// earlier, but a solve that is slower than fp64's is worse than one that could be faster.
 template <class ExecutionSpace>
 AutomaticChoice automatic_choice(std::int64_t n, std::int64_t columns = 1);
 

@@ -14,22 +14,25 @@
 
 namespace strata::dense {
 
-/// Many small systems of one order in one call: A_b X_b = B_b for b = 0, ..., count - 1, as kriging by neighbours and Gaussian
-/// processes by group have them. Make one and keep it: its workspace stays.
+/// Many small systems of one order in one call: A_b X_b = B_b for b = 0, ..., count - 1, as kriging
+/// by neighbours and Gaussian processes by group have them. Make one and keep it: its workspace
+/// stays.
 ///
 ///     BatchedCholesky<Exec> batch(exec);
 ///     batch.factor_and_solve(Uplo::Lower, A, B, info);  // A(i, j, b), B(i, c, b), info(b)
 ///
-/// Shape    A: n x n x count, B: n x m x count, or n x count for one right-hand side each; Views of double or of float,
-///          with the number of the system last. The rows of B are contiguous in memory, and the rows or the columns of A:
-///          LayoutLeft, or a LayoutStride with padding. info: one number a system. Only the triangle `uplo` of A
-///          is read and written; a GPU vendor's routines, which do orders above 512, write to the other, too.
-/// Sync     all are enqueued on the instance, and fence it only to let the workspace grow; a report of the whole
-///          batch is the caller's to make, from info and the errors.
+/// Shape    A: n x n x count, B: n x m x count, or n x count for one right-hand side each; Views of
+///          double or of float, with the number of the system last. The rows of B are contiguous in
+///          memory, and the rows or the columns of A: LayoutLeft, or a LayoutStride with padding.
+///          info: one number a system. Only the triangle `uplo` of A is read and written; a GPU
+///          vendor's routines, which do orders above 512, write to the other, too.
+/// Sync     all are enqueued on the instance, and fence it only to let the workspace grow; a report
+///          of the whole batch is the caller's to make, from info and the errors.
 /// Memory   as `BatchedBlas`: the systems are solved where they are.
 /// Throws   ShapeError with all extents before anything is written; MemoryError, VendorError.
-/// Error    that of Cholesky in the type of the Views, c n u a system; `backward_errors` measures it. Nothing is scaled or
-///          refined: for systems too ill-conditioned for that there is `cholesky`.
+/// Error    that of Cholesky in the type of the Views, c n u a system; `backward_errors` measures
+///          it. Nothing is scaled or refined: for systems too ill-conditioned for that there is
+///          `cholesky`.
 template <class ExecutionSpace>
 class BatchedCholesky {
  public:
@@ -50,8 +53,9 @@ class BatchedCholesky {
 
   /// A_b = L L^T (Lower) or U^T U (Upper) in place. Cost n^3/3 flops a system.
   ///
-  /// Result   info(b): 0, or the order of the first leading minor of A_b that is not positive, or NaN; A_b then holds no
-  ///          defined numbers. The other systems are as if it were not there, to the last bit.
+  /// Result   info(b): 0, or the order of the first leading minor of A_b that is not positive, or
+  ///          NaN; A_b then holds no defined numbers. The other systems are as if it were not
+  ///          there, to the last bit.
   template <class MatrixView>
   void factor(Uplo uplo, MatrixView const& A, InfoView const& info) {
     auto const a = detail::batched_matrices<ExecutionSpace>("factor", A);
@@ -68,7 +72,8 @@ class BatchedCholesky {
 
   /// Both in one pass over A, for the price of little more than `factor`.
   ///
-  /// Result   where info(b) is not 0, B_b is as it was; a GPU vendor's routines leave no defined numbers there.
+  /// Result   where info(b) is not 0, B_b is as it was; a GPU vendor's routines leave no defined
+  ///          numbers there.
   template <class MatrixView, class VectorView>
   void factor_and_solve(Uplo uplo, MatrixView const& A, VectorView const& B, InfoView const& info) {
     auto const a = detail::batched_matrices<ExecutionSpace>("factor_and_solve", A);
@@ -85,9 +90,11 @@ class BatchedCholesky {
     detail::sum_logarithms<ExecutionSpace>(exec(), l.read(), info, result);
   }
 
-  /// result(b) = ||B_b - A_b X_b|| / (||A_b|| ||X_b|| + ||B_b||) of its worst column, in maximum norms, with residuals in fp64.
+  /// result(b) = ||B_b - A_b X_b|| / (||A_b|| ||X_b|| + ||B_b||) of its worst column, in maximum
+  /// norms, with residuals in fp64.
   ///
-  /// Shape    A: the matrices as they were before they were factored, X: the solutions, B: the right-hand sides.
+  /// Shape    A: the matrices as they were before they were factored, X: the solutions, B: the
+  ///          right-hand sides.
   /// Result   infinity where X_b holds an infinity or a NaN. Cost 2 n^2 m flops a system.
   template <class MatrixView, class SolutionView, class VectorView>
   void backward_errors(Uplo uplo, MatrixView const& A, SolutionView const& X, VectorView const& B,

@@ -139,7 +139,8 @@ std::optional<Precision> low_solve_precision(LayerList const& layers) {
   return {};
 }
 
-// A matrix stored in fp64 that is one leaf has no other blocks, whose solves would pay for its inverse.
+// A matrix stored in fp64 that is one leaf has no other blocks, whose solves would pay for its
+// inverse.
 template <class ExecutionSpace>
 bool uses_inverses(LeafSolve leaf_solve, LayerList const& layers, bool one_leaf) {
   if (leaf_solve != LeafSolve::Automatic) return leaf_solve == LeafSolve::Inverse;
@@ -251,7 +252,8 @@ void BlockTree<LayerList, ExecutionSpace>::allocate_stored(ExecutionSpace const&
   }
 }
 
-// Each low block's scales, and the list of those that follow from bounds, which blocks that are split have, too.
+// Each low block's scales, and the list of those that follow from bounds, which blocks that are
+// split have, too.
 template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::allocate_scales(ExecutionSpace const& exec) {
   std::size_t count = 0, bounded = 0;

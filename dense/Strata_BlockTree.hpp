@@ -102,8 +102,8 @@ class BlockTree<LayerList, ExecutionSpace> {
     /// have one scale for each panel of their columns, in order.
     double* scale = nullptr;
     int scales = 0;  ///< number of scales
-    /// Bounds of what goes into and comes out of solving this block, as scales in `solve_precision`, or in fp16 for one
-    /// that is split.
+    /// Bounds of what goes into and comes out of solving this block, as scales in
+    /// `solve_precision`, or in fp16 for one that is split.
     double *operand_scale = nullptr, *solution_scale = nullptr;
     /// L^-T of a leaf, and the same in the precision in which the low layers are solved. They have
     /// no data where leaves are solved by substitution, or no layer is low.
@@ -171,16 +171,19 @@ class BlockTree<LayerList, ExecutionSpace> {
   /// where the leaf size is no multiple of `LeafBlocks::run`, and where there are more than 1024
   /// leaves: then `load` is left. After the kernel comes `bound_scales`.
   ///
-  /// Sync     enqueued on `exec`, which is fenced where there are several leaves. Memory: as `load`, and 16 bytes for each pair of leaves.
+  /// Sync     enqueued on `exec`, which is fenced where there are several leaves. Memory: as
+  ///          `load`, and 16 bytes for each pair of leaves.
   detail::LeafBlocks<memory_space> begin_load(ExecutionSpace const& exec, double shift = 0);
 
-  /// The scales of blocks that follow from the diagonal of D A D, its diagonal times 1 + shift; `load` does it too. Enqueued.
+  /// The scales of blocks that follow from the diagonal of D A D, its diagonal times 1 + shift;
+  /// `load` does it too. Enqueued.
   void bound_scales(ExecutionSpace const& exec, ConstMatrix const& A,
                     Kokkos::View<double const*, memory_space> const& d, double shift = 0);
 
-  /// Quantise every working block into its stored block, and invert the leaves where they are solved
-  /// by their inverses: for a triangle that was loaded rather than factored. Enqueued. (Leaves of a
-  /// unit diagonal are solved by substitution: make such a tree with LeafSolve::Substitution.)
+  /// Quantise every working block into its stored block, and invert the leaves where they are
+  /// solved by their inverses: for a triangle that was loaded rather than factored. Enqueued.
+  /// (Leaves of a unit diagonal are solved by substitution: make such a tree with
+  /// LeafSolve::Substitution.)
   void quantise_all(LeafBlas<ExecutionSpace>& blas);
 
   /// leaf.low_inverse = leaf.inverse, quantised, whose largest magnitude is known. Enqueued.
@@ -200,7 +203,8 @@ class BlockTree<LayerList, ExecutionSpace> {
   std::size_t stored_bytes() const { return stored_bytes_; }
   /// Bytes of the working blocks alone.
   std::size_t working_bytes() const { return working_bytes_; }
-  /// The scales of all nodes' stored blocks, in the order of nodes(): in memory of the tree, which must outlive it.
+  /// The scales of all nodes' stored blocks, in the order of nodes(): in memory of the tree, which
+  /// must outlive it.
   Kokkos::View<double const*, memory_space> scales() const { return scales_; }
   /// All bounds that nodes have as scales, which `load` or `bound_scales` sets.
   Kokkos::View<double const*, memory_space> bounds() const { return bounds_; }

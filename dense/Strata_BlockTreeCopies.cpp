@@ -61,7 +61,8 @@ void load_block(ExecutionSpace const& exec,
       });
 }
 
-// The same on a host, column by column, without a branch for each element, so that compilers vectorise it.
+// The same on a host, column by column, without a branch for each element, so that compilers
+// vectorise it.
 template <class To, class From, class ExecutionSpace>
 void load_block_on_host(ExecutionSpace const& exec, MatrixRef<Kokkos::HostSpace> const& W,
                         From const* a, std::int64_t row_stride, std::int64_t col_stride,

@@ -222,7 +222,8 @@ void CholeskyFactor<ExecutionSpace>::State::make_tree(detail::Step const& step) 
   tree_solve = step.leaf_solve;
 }
 
-// Where the cost of higher layers is known, the first pivots tell whether the rest is worth its time.
+// Where the cost of higher layers is known, the first pivots tell whether the rest is worth its
+// time.
 template <class ExecutionSpace>
 auto CholeskyFactor<ExecutionSpace>::State::first_look() -> FirstColumns {
   if (at_the_top() || tree->layers().is_fp64() || !patience().is_measured) return {};

@@ -28,13 +28,14 @@ struct MatrixRef;
 
 namespace strata::dense {
 
-/// Choices of a factorisation; the defaults suit a user who knows nothing of the matrix. Whoever wants to know only whether
-/// it is positive definite asks `is_positive_definite` (dense/Strata_Definiteness.hpp), which tries no layers first.
+/// Choices of a factorisation; the defaults suit a user who knows nothing of the matrix. Whoever
+/// wants to know only whether it is positive definite asks `is_positive_definite`
+/// (dense/Strata_Definiteness.hpp), which tries no layers first.
 struct CholeskyOptions {
   std::int64_t leaf_size =
       0;  ///< columns of a diagonal leaf; 0: chosen for the device and the layers
-  /// Factor D A D, D powers of two that bring the diagonal into [1/2, 2]. Without it D is 1, or the power of two that
-  /// brings a norm of A below 2^-600 or above 2^600 to about 1.
+  /// Factor D A D, D powers of two that bring the diagonal into [1/2, 2]. Without it D is 1, or the
+  /// power of two that brings a norm of A below 2^-600 or above 2^600 to about 1.
   bool equilibrate = true;
   BlockScaling block_scaling = BlockScaling::TwoWay;  ///< the others are for studies
   double shift = 0;    ///< first attempt: the diagonal is multiplied by 1 + shift; >= 0
@@ -43,7 +44,8 @@ struct CholeskyOptions {
   /// is the smallest power of ten, as a part of the mean diagonal, that does; 1e-2 at most. Solves
   /// are those of the copy then. The report tells.
   bool jitter = false;
-  /// Called while an attempt factors, with the part of its flops that is done, 0 to 1; what it throws ends the call.
+  /// Called while an attempt factors, with the part of its flops that is done, 0 to 1; what it
+  /// throws ends the call.
   std::function<void(double)> on_progress = {};
 };
 
@@ -83,7 +85,8 @@ struct CholeskyReport {
 
 namespace detail {
 
-/// A as the View that `cholesky` takes, Target; a sentence for the compiler to say where it is none.
+/// A as the View that `cholesky` takes, Target; a sentence for the compiler to say where it is
+/// none.
 template <class Target, class ViewType>
 Target fp64_view(ViewType const& A) {
   static_assert(Kokkos::is_view_v<ViewType>, "cholesky: the matrix must be a Kokkos::View");
@@ -128,11 +131,12 @@ class CholeskyFactor {
   /// Factor another matrix of this order, or the same one with other values, as `cholesky` did with
   /// the same layers and options. What this factor and its solves allocated is used again.
   ///
-  /// Result   as of `cholesky`. Sync, Memory: as there, of which the tree, the analysis and the solves' vectors are
-  ///          those that there are. From the first call on, and until the factor ends, a device's pool keeps what was
-  ///          needed only while it was made (core/kokkos_ext/Strata_Buffer.hpp).
-  /// Throws   as `cholesky`, and ShapeError for another order. After what A's numbers or a lack of memory threw there is
-  ///          no factor.
+  /// Result   as of `cholesky`. Sync, Memory: as there, of which the tree, the analysis and the
+  ///          solves' vectors are those that there are. From the first call on, and until the
+  ///          factor ends, a device's pool keeps what was needed only while it was made
+  ///          (core/kokkos_ext/Strata_Buffer.hpp).
+  /// Throws   as `cholesky`, and ShapeError for another order. After what A's numbers or a lack of
+  ///          memory threw there is no factor.
   void refactor(ExecutionSpace const& exec, MatrixView const& A);
 
   /// Whether there is a factor, else the minor of A that is not positive.
@@ -142,15 +146,16 @@ class CholeskyFactor {
 
   /// Solve A X = B, refined in fp64 with the factor as preconditioner.
   ///
-  /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1; LayoutLeft or LayoutRight, any padding. X may be B,
-  ///          or overlap it in any way, but not A.
-  /// Result   as of `dense::solve`, with the ladder of `cholesky`. If info() is not ok afterwards, A turned out to be
-  ///          indefinite by less than the first layers could tell.
+  /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1; LayoutLeft or LayoutRight, any
+  ///          padding. X may be B, or overlap it in any way, but not A.
+  /// Result   as of `dense::solve`, with the ladder of `cholesky`. If info() is not ok afterwards,
+  ///          A turned out to be indefinite by less than the first layers could tell.
   /// Sync     fences `exec`.
-  /// Memory   3 n m numbers of fp64, those of `refine`, and on devices the partial sums of products with the
-  ///          matrix and the factor: about n^2 / 100 numbers.
-  /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor, B holds a non-finite number or X overlaps A;
-  ///          MemoryError where there is no memory for a first X.
+  /// Memory   3 n m numbers of fp64, those of `refine`, and on devices the partial sums of products
+  ///          with the matrix and the factor: about n^2 / 100 numbers.
+  /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor, B holds a
+  ///          non-finite number or X overlaps A; MemoryError where there is no memory for a first
+  ///          X.
   template <class InView, class OutView>
   [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, InView const& B, OutView const& X,
                                   RefinementOptions const& options = {}) {
@@ -160,9 +165,10 @@ class CholeskyFactor {
 
   /// Estimate the condition number; `forward_error` tells from it what a solution is worth.
   ///
-  /// Sync     fences `exec` a few times. Cost: 2 or 3 solves of eight columns, with the factor alone; where it is too coarse
-  ///          to tell, as many refined ones. Memory: 8 n numbers, and those of `refine`. `on_progress` hears after each
-  ///          solve what part of at most 3 is done, 0 to 1, and of refined ones anew.
+  /// Sync     fences `exec` a few times. Cost: 2 or 3 solves of eight columns, with the factor
+  ///          alone; where it is too coarse to tell, as many refined ones. Memory: 8 n numbers, and
+  ///          those of `refine`. `on_progress` hears after each solve what part of at most 3 is
+  ///          done, 0 to 1, and of refined ones anew.
   /// Throws   ValueError if there is no factor; MemoryError; what `on_progress` throws.
   ConditionEstimate condition(ExecutionSpace const& exec,
                               std::function<void(double)> const& on_progress = {});
@@ -175,16 +181,19 @@ class CholeskyFactor {
   /// Throws   ValueError if there is no factor.
   [[nodiscard]] bool needs_condition(ExecutionSpace const& exec, SolveReport const& solve);
 
-  /// Estimate log det A with an error bar; exact to rounding where all layers are fp64 or int8x14 to int8x16.
+  /// Estimate log det A with an error bar; exact to rounding where all layers are fp64 or int8x14
+  /// to int8x16.
   ///
   /// Sync     fences `exec`.
   /// Throws   ValueError if there is no factor.
   [[nodiscard]] LogDeterminantEstimate log_determinant(ExecutionSpace const& exec,
                                                        LogDeterminantOptions const& options = {});
 
-  /// Lower triangle of L_A = the factor of A (equilibration undone, shift and roundings in it): A ~ L_A L_A^T.
+  /// Lower triangle of L_A = the factor of A (equilibration undone, shift and roundings in it): A ~
+  /// L_A L_A^T.
   ///
-  /// Shape    L: n x n, fp64 or fp32, column-major; its strictly upper triangle is not touched. Enqueued.
+  /// Shape    L: n x n, fp64 or fp32, column-major; its strictly upper triangle is not touched.
+  ///          Enqueued.
   /// Throws   ShapeError if L does not fit; ValueError if there is no factor.
   void factor(ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const;
 
@@ -197,20 +206,25 @@ class CholeskyFactor {
 
 /// Factor a symmetric positive definite matrix in layers.
 ///
-/// Shape    A: n x n View of fp64, n >= 0, LayoutLeft or LayoutRight, any padding; only its lower triangle is
-///          read, and it is not changed.
-/// Result   a factor whose info() is ok: A, or a matrix within the layers' roundoff and the shift of it, is positive
-///          definite (`solve` finds out which); or info() holds the order of the leading minor that is not positive:
-///          of A, found in fp64, if the ladder is on; of the first attempt otherwise.
-///          An automatic attempt ends early where its first pivots fall so fast that the next rung costs less
-///          (`Outcome::Foretold`): on hosts after an eighth of its flops, on GPUs whose rungs were measured after a third.
-/// Sync     fences `exec` once per attempt, and before it to check A; an attempt that may end early waits for its first pivots.
-/// Memory   `BlockTree::bytes_needed`: about n^2 bytes for fp16 layers and 2 n^2 more while factoring.
-/// Throws   ShapeError if A is not square; ValueError naming the first non-finite entry of A's lower triangle, or
-///          an option out of range; MemoryError with the bytes needed; VendorError.
+/// Shape    A: n x n View of fp64, n >= 0, LayoutLeft or LayoutRight, any padding; only its lower
+///          triangle is read, and it is not changed.
+/// Result   a factor whose info() is ok: A, or a matrix within the layers' roundoff and the shift
+///          of it, is positive definite (`solve` finds out which); or info() holds the order of the
+///          leading minor that is not positive: of A, found in fp64, if the ladder is on; of the
+///          first attempt otherwise. An automatic attempt ends early where its first pivots fall so
+///          fast that the next rung costs less (`Outcome::Foretold`): on hosts after an eighth of
+///          its flops, on GPUs whose rungs were measured after a third.
+/// Sync     fences `exec` once per attempt, and before it to check A; an attempt that may end early
+///          waits for its first pivots.
+/// Memory   `BlockTree::bytes_needed`: about n^2 bytes for fp16 layers and 2 n^2 more while
+///          factoring.
+/// Throws   ShapeError if A is not square; ValueError naming the first non-finite entry of A's
+///          lower triangle, or an option out of range; MemoryError with the bytes needed;
+///          VendorError.
 /// Error    see `tree_potrf`; solves are refined, so that only their cost depends on it.
 /// Source   Paper A; ladder and scaling after Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021),
-///          doi:10.1137/19M1298263; deviation: the first attempt has no shift, and scaling is by powers of two.
+///          doi:10.1137/19M1298263; deviation: the first attempt has no shift, and scaling is by
+///          powers of two.
 template <class ExecutionSpace, class MatrixView>
 [[nodiscard]] CholeskyFactor<ExecutionSpace> cholesky(ExecutionSpace const& exec,
                                                       MatrixView const& A, LayerList const& layers,
@@ -226,8 +240,8 @@ template <class LayersT, class ExecutionSpace, class MatrixView>
   return cholesky(exec, A, LayersT::list(), options);
 }
 
-/// Layers for a matrix of order n of which nothing is known: fp64 where that is as fast, on devices fp16 over fp32, else
-/// fp32; refinement does the rest. See `automatic_choice`.
+/// Layers for a matrix of order n of which nothing is known: fp64 where that is as fast, on devices
+/// fp16 over fp32, else fp32; refinement does the rest. See `automatic_choice`.
 template <class ExecutionSpace>
 LayerList automatic_layers(std::int64_t n);
 /// The same with `automatic_layers`.

@@ -72,7 +72,8 @@ Breakdown CholeskyFactor<ExecutionSpace>::State::look_into(Tree const& failed, s
   return result;
 }
 
-// The leading block of this order in fp64: if it breaks down beyond rounding, no rung can hold; else the last one decides.
+// The leading block of this order in fp64: if it breaks down beyond rounding, no rung can hold;
+// else the last one decides.
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
   detail::Step const fp64{Rung::Fp64, LayerList{Precision::fp64}, 0, LeafSolve::Substitution};

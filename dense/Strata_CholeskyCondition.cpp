@@ -25,8 +25,8 @@ void CholeskyFactor<ExecutionSpace>::State::apply_to_host(
   exec.fence("strata::dense::condition: V is ready");
 }
 
-// The factor is that of M = H + E with ||E|| of some units of roundoff and the shift: ||M^-1|| is near ||H^-1|| while
-// their product with it is below one.
+// The factor is that of M = H + E with ||E|| of some units of roundoff and the shift: ||M^-1|| is
+// near ||H^-1|| while their product with it is below one.
 template <class ExecutionSpace>
 ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition(
     std::function<void(double)> const& on_progress) {
@@ -68,9 +68,9 @@ double CholeskyFactor<ExecutionSpace>::State::condition_by_pivots() {
   return by_pivots;
 }
 
-// The condition is mostly 1 to 100 times what the pivots tell, or in low layers, whose pivots are those of rounding, how large
-// solutions are. CG with a factor that is far from A takes about half the root of
-// cond(M^-1 A) for each factor e of the error, of which fp64 needs 37.
+// The condition is mostly 1 to 100 times what the pivots tell, or in low layers, whose pivots are
+// those of rounding, how large solutions are. CG with a factor that is far from A takes about half
+// the root of cond(M^-1 A) for each factor e of the error, of which fp64 needs 37.
 template <class ExecutionSpace>
 bool CholeskyFactor<ExecutionSpace>::needs_condition(ExecutionSpace const& exec,
                                                      SolveReport const& solve) {

@@ -3,7 +3,8 @@
 #ifndef STRATA_DENSE_HPP
 #define STRATA_DENSE_HPP
 
-// All of Strata::dense: Cholesky factorisations in layers of precision, refined solves, log-determinants, batches.
+// All of Strata::dense: Cholesky factorisations in layers of precision, refined solves,
+// log-determinants, batches.
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_BatchedCholesky.hpp>
 #include <dense/Strata_BlockTree.hpp>

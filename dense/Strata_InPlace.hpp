@@ -16,8 +16,8 @@ namespace strata::dense {
 ///
 /// Shape    A: n x n in fp64 or fp32, unscaled; the other triangle is neither read nor written.
 ///          leaf_size: order of the blocks that the leaf BLAS factors, >= 1; 0: chosen for n.
-/// Result   the factor; or the order of the first leading minor that is not positive, or NaN: the triangle then holds
-///          no defined numbers.
+/// Result   the factor; or the order of the first leading minor that is not positive, or NaN: the
+///          triangle then holds no defined numbers.
 /// Sync     on the instance of `blas`, which it fences to read the pivot status. Cost n^3/3 flops.
 /// Memory   8 bytes in slot 0 of `blas`' scratch, where the status is.
 /// Throws   ShapeError if A is not square; ValueError if leaf_size < 0; MemoryError, VendorError.
@@ -30,7 +30,8 @@ template <class ExecutionSpace>
 
 /// B = A^-1 B with the factor that `potrf_in_place` has left: LAPACK's potrs.
 ///
-/// Shape    B: n x m in the factor's precision. Sync: enqueued on the instance of `blas`. Cost 2 n^2 m flops.
+/// Shape    B: n x m in the factor's precision. Sync: enqueued on the instance of `blas`. Cost 2
+///          n^2 m flops.
 /// Throws   ShapeError if B does not fit.
 template <class ExecutionSpace>
 void potrs_in_place(LeafBlas<ExecutionSpace>& blas, Uplo uplo,

@@ -14,8 +14,9 @@
 #include <initializer_list>
 #include <string_view>
 
-// Calls with the arguments of KokkosBlas' (of LAPACK's where Kokkos Kernels has none), in layers of precision: a
-// program changes one line. The characters mean what they mean there, in either case; the layers are in the type.
+// Calls with the arguments of KokkosBlas' (of LAPACK's where Kokkos Kernels has none), in layers of
+// precision: a program changes one line. The characters mean what they mean there, in either case;
+// the layers are in the type.
 
 namespace strata::dense {
 
@@ -41,7 +42,8 @@ inline Op op_of(char const* call, char const* argument, char const* text) {
 
 }  // namespace detail
 
-/// LAPACK's potrf: the triangle `uplo` of A becomes L ("L") or U = L^T ("U"); the other is neither read nor written.
+/// LAPACK's potrf: the triangle `uplo` of A becomes L ("L") or U = L^T ("U"); the other is neither
+/// read nor written.
 ///
 /// Shape, Sync, Throws   as `tree_potrf` on Views; also ValueError for another character.
 template <class LayersT = Layers<fp64>, class ExecutionSpace, class MatrixView>
@@ -64,7 +66,8 @@ void trsm(ExecutionSpace const& exec, char const side[], char const uplo[], char
                      alpha, A, B, automatic_leaf_size<ExecutionSpace>(n, LayersT::list()));
 }
 
-/// BLAS's syrk, which Kokkos Kernels lacks: C = alpha op(A) op(A)^T + beta C, the triangle `uplo` alone.
+/// BLAS's syrk, which Kokkos Kernels lacks: C = alpha op(A) op(A)^T + beta C, the triangle `uplo`
+/// alone.
 ///
 /// Shape, Sync, Throws   as `tree_syrk` on Views; also ValueError for another character.
 template <class LayersT = Layers<fp64>, class ExecutionSpace, class MatrixView, class ResultView>
@@ -75,10 +78,11 @@ void syrk(ExecutionSpace const& exec, char const uplo[], char const trans[], dou
                      alpha, A, beta, C, automatic_leaf_size<ExecutionSpace>(n, LayersT::list()));
 }
 
-/// KokkosBlas::gemm: C = alpha op(A) op(B) + beta C, each View of any of Strata's types, in any layout with one
-/// stride of 1; sums as `LeafBlas` makes them.
+/// KokkosBlas::gemm: C = alpha op(A) op(B) + beta C, each View of any of Strata's types, in any
+/// layout with one stride of 1; sums as `LeafBlas` makes them.
 ///
-/// Sync     fences `exec` when its workspace is freed. Throws ShapeError, ValueError for another character.
+/// Sync     fences `exec` when its workspace is freed. Throws ShapeError, ValueError for another
+///          character.
 template <class ExecutionSpace, class AView, class BView, class CView>
 void gemm(ExecutionSpace const& exec, char const transA[], char const transB[], double alpha,
           AView const& A, BView const& B, double beta, CView const& C) {

@@ -15,7 +15,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
-// Where the x of "fp16x5" or the last of "int8x9x5" is: behind a name; none in "int8x9", which is one.
+// Where the x of "fp16x5" or the last of "int8x9x5" is: behind a name; none in "int8x9", which is
+// one.
 std::size_t repeating_x(std::string_view part) {
   if (is_name<Precision>(part)) return std::string_view::npos;
   std::size_t const first = part.find_first_of("xX");

@@ -37,8 +37,8 @@ class LayerList {
   /// Throws   ValueError if there is no layer or more than `most`.
   explicit LayerList(std::span<Precision const> layers);
 
-  /// Read "fp16,fp16,fp32", outermost layer first, or shorter "fp16x2,fp32", "int8x9x2,fp64"; in upper or
-  /// lower case, with or without blanks.
+  /// Read "fp16,fp16,fp32", outermost layer first, or shorter "fp16x2,fp32", "int8x9x2,fp64"; in
+  /// upper or lower case, with or without blanks.
   ///
   /// Throws   ValueError that names the wrong layer and lists the valid names, or the wrong number.
   static LayerList parse(std::string_view text);
@@ -55,8 +55,8 @@ class LayerList {
   auto end() const { return begin() + static_cast<std::ptrdiff_t>(size_); }
 
   /// The layer list one step more accurate: fp8 becomes fp16; fp16, bf16 and tf32 become fp32; fp32
-  /// and fp16_split, whose products are almost as accurate, become fp64; int8x6 to int8x8 become int8x11,
-  /// int8x9 to int8x12 become int8x14, and those from int8x13 on fp64.
+  /// and fp16_split, whose products are almost as accurate, become fp64; int8x6 to int8x8 become
+  /// int8x11, int8x9 to int8x12 become int8x14, and those from int8x13 on fp64.
   LayerList promoted() const;
   /// The largest unit roundoff of all layers.
   double unit_roundoff() const;
@@ -75,11 +75,13 @@ class LayerList {
   std::size_t size_ = 0;
 };
 
-/// A type that numbers are stored in: double, float, strata::fp16, strata::bf16, strata::fp8_e4m3, ...
+/// A type that numbers are stored in: double, float, strata::fp16, strata::bf16, strata::fp8_e4m3,
+/// ...
 template <class T>
 concept StorageType = requires { strata::detail::PrecisionOf<std::remove_cv_t<T>>::value; };
 
-/// The typed form: `Layers<fp16, fp16, fp16, fp32>`; tf32, fp16_split and int8x6 to int8x16 are no types.
+/// The typed form: `Layers<fp16, fp16, fp16, fp32>`; tf32, fp16_split and int8x6 to int8x16 are no
+/// types.
 template <class... T>
 struct Layers {
   static_assert(sizeof...(T) > 0, "Layers needs at least one type");
@@ -95,7 +97,8 @@ struct Layers {
   }
 };
 
-/// The precision that a block stored as `precision` is accumulated in: fp64 for what is stored so, else fp32.
+/// The precision that a block stored as `precision` is accumulated in: fp64 for what is stored so,
+/// else fp32.
 constexpr Precision accumulator(Precision precision) {
   return storage(precision) == Precision::fp64 ? Precision::fp64 : Precision::fp32;
 }

@@ -49,7 +49,8 @@ std::vector<LayerList> low_layers(std::int64_t n, std::int64_t columns,
   return {lowest, plain};
 }
 
-// A refinement costs two or three readings of the matrix: so many cost less than the next factorisation.
+// A refinement costs two or three readings of the matrix: so many cost less than the next
+// factorisation.
 int patience(std::int64_t n, bool last) {
   return last ? static_cast<int>(std::max<std::int64_t>(30, n / 64)) : 30;
 }
@@ -70,8 +71,8 @@ StridedMatrix<double const> strided(ConstMatrix<Exec> const& A) {
   return {A.template as<double>(), A.rows, A.cols, 1, A.ld};
 }
 
-// The worst of a symmetric matrix once its diagonal is scaled to 1: 2 where a number is beyond fp32, or infinite; 1
-// where one is NaN.
+// The worst of a symmetric matrix once its diagonal is scaled to 1: 2 where a number is beyond
+// fp32, or infinite; 1 where one is NaN.
 template <class Exec>
 int worst_of(Exec const& exec, Uplo uplo, ConstMatrix<Exec> const& A) {
   double const* const a = A.template as<double>();

@@ -34,19 +34,23 @@ struct MixedReport {
   bool overwritten = false;     ///< A's triangle holds its fp64 factor, or what is left of one
 };
 
-/// Solve A X = B with a factor in layers, A left as it is; where that fails, with A's fp64 factor in its place:
-/// LAPACK's dsposv.
+/// Solve A X = B with a factor in layers, A left as it is; where that fails, with A's fp64 factor
+/// in its place: LAPACK's dsposv.
 ///
-/// Shape    A: n x n, of which the triangle `uplo` is read; B, X: n x m. fp64, unscaled; none overlaps another.
-/// Result   X, of a refinement only with ||r|| <= sqrt(n) 2^-53 ||A|| ||x|| for each column, the max norm of x and the
-///          infinity norm of A: LAPACK's bound. The attempts say why fp64 had to do it; its X is not refined, and its
-///          breakdown is `info`. A or B with numbers that are not finite are left to fp64.
+/// Shape    A: n x n, of which the triangle `uplo` is read; B, X: n x m. fp64, unscaled; none
+///          overlaps another.
+/// Result   X, of a refinement only with ||r|| <= sqrt(n) 2^-53 ||A|| ||x|| for each column, the
+///          max norm of x and the infinity norm of A: LAPACK's bound. The attempts say why fp64 had
+///          to do it; its X is not refined, and its breakdown is `info`. A or B with numbers that
+///          are not finite are left to fp64.
 /// Sync     fences the instance of `blas`.
 /// Memory   `cholesky` and its `solve`; fp64 takes 8 bytes of scratch.
-/// Throws   ShapeError if B or X do not fit; ValueError if two of the three overlap, or for options out of range; MemoryError, VendorError: A is as it was unless before_overwrite was called.
+/// Throws   ShapeError if B or X do not fit; ValueError if two of the three overlap, or for options
+///          out of range; MemoryError, VendorError: A is as it was unless before_overwrite was
+///          called.
 /// Source   Langou et al., Exploiting the performance of 32 bit floating point arithmetic, SC 2006,
-///          doi:10.1145/1188455.1188573; deviation: layers below fp32, equilibration, CG and GMRES where the refinement
-///          does not contract.
+///          doi:10.1145/1188455.1188573; deviation: layers below fp32, equilibration, CG and GMRES
+///          where the refinement does not contract.
 template <class ExecutionSpace>
 [[nodiscard]] MixedReport posv_mixed(LeafBlas<ExecutionSpace>& blas, Uplo uplo,
                                      MatrixRef<typename ExecutionSpace::memory_space> const& A,

@@ -13,8 +13,8 @@
 
 namespace strata::dense {
 
-/// The power of two that a block with largest magnitude `amax` is divided by before it is rounded to
-/// `precision`.
+/// The power of two that a block with largest magnitude `amax` is divided by before it is rounded
+/// to `precision`.
 ///
 /// TwoWay: the smallest power of two that brings the block below the largest finite number R of the
 /// format. The largest stored magnitude then lies in (R / 2, R], and rounding cannot overflow.
@@ -46,7 +46,8 @@ KOKKOS_INLINE_FUNCTION double block_scale(Precision precision, double amax,
   return scaling == BlockScaling::DownOnly && scale < 1 ? 1 : scale;
 }
 
-/// *largest = the largest finite stored magnitude of the source, or 0. Enqueued; it stays on the device.
+/// *largest = the largest finite stored magnitude of the source, or 0. Enqueued; it stays on the
+/// device.
 template <class ExecutionSpace>
 void measure_largest(ExecutionSpace const& exec,
                      ConstMatrixRef<typename ExecutionSpace::memory_space> const& source,
@@ -54,9 +55,11 @@ void measure_largest(ExecutionSpace const& exec,
 
 /// stored = round(source / s) with s = block_scale(...) of the source, and *scale = s.
 ///
-/// Shape    source and stored: m x n, of any precisions; stored.scale must be `scale`, source.scale another or none.
+/// Shape    source and stored: m x n, of any precisions; stored.scale must be `scale`, source.scale
+///          another or none.
 /// Sync     enqueued on the instance of `blas`; the scale stays on the device.
-/// Error    |s stored_ij - source_ij| <= u |source_ij| + s eta / 2 (eta: smallest subnormal of the stored type).
+/// Error    |s stored_ij - source_ij| <= u |source_ij| + s eta / 2 (eta: smallest subnormal of the
+///          stored type).
 /// Throws   ShapeError if the shapes differ; ValueError if the scales are not as said.
 /// Source   Paper A, section III-D; deviation: alpha is a power of two and may be below 1.
 template <class ExecutionSpace>
@@ -65,7 +68,8 @@ void quantise(LeafBlas<ExecutionSpace>& blas,
               MatrixRef<typename ExecutionSpace::memory_space> const& stored, double* scale,
               BlockScaling scaling = BlockScaling::TwoWay);
 
-/// The same of a source in fp64 or fp32, without scale, whose largest finite magnitude is in *largest, in one kernel.
+/// The same of a source in fp64 or fp32, without scale, whose largest finite magnitude is in
+/// *largest, in one kernel.
 ///
 /// Throws   also ValueError if `largest` is `scale`.
 template <class ExecutionSpace>

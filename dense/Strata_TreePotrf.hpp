@@ -20,28 +20,33 @@ namespace strata::dense {
 /// Factor a symmetric positive definite matrix that is loaded in a block tree: A = L L^T.
 ///
 /// Result   the stored blocks hold L, each quantised once, when it is final; updates accumulate in
-///          the working blocks. If *info was 0 and the leading minor of order j is not positive or is NaN,
-///          *info = j and the blocks hold no defined numbers.
-///          `on_progress` hears, on the calling thread, what part of the flops is done, 0 to 1: on a host after each leaf, on
-///          a device after panels. What it throws ends the call.
+///          the working blocks. If *info was 0 and the leading minor of order j is not positive or
+///          is NaN, *info = j and the blocks hold no defined numbers. `on_progress` hears, on the
+///          calling thread, what part of the flops is done, 0 to 1: on a host after each leaf, on a
+///          device after panels. What it throws ends the call.
 /// Sync     on the instance of `blas`; *info stays on the device. On a device, trees of several
 ///          panels also use `blas.urgent()`, which the instance waits for. No status is read on the
-///          way; fences where scratch grows, so not in a second call for the sizes of the first. A host
-///          looks at *info after each leaf and ends where it is not 0. With `on_progress` a device's caller waits for the
-///          work, the device for nothing more. Cost n^3/3 flops.
-/// Memory   scratch of `blas` for copies of operands, which it keeps: at most the largest off-diagonal block (n^2/4 numbers, in
-///          a tree of several panels its columns of one panel) for each of two operands whose
-///          precision isn't their product's, and one more in fp16 for a block that is kept in fp8;
-///          for layers in tf32 and fp16_split what `LeafBlas::reserve_product` takes, before the start, or, where the tree
-///          splits its panels, 8 bytes for each number of a panel and 6 for each of a block's columns in it and of a leaf. In int8xS
-///          S n^2 bytes, from n = 20480 on at most 0.36 S n^2, and 4 S for each of 8192 rows of a leaf's columns.
+///          way; fences where scratch grows, so not in a second call for the sizes of the first. A
+///          host looks at *info after each leaf and ends where it is not 0. With `on_progress` a
+///          device's caller waits for the work, the device for nothing more. Cost n^3/3 flops.
+/// Memory   scratch of `blas` for copies of operands, which it keeps: at most the largest
+///          off-diagonal block (n^2/4 numbers, in a tree of several panels its columns of one
+///          panel) for each of two operands whose precision isn't their product's, and one more in
+///          fp16 for a block that is kept in fp8; for layers in tf32 and fp16_split what
+///          `LeafBlas::reserve_product` takes, before the start, or, where the tree splits its
+///          panels, 8 bytes for each number of a panel and 6 for each of a block's columns in it
+///          and of a leaf. In int8xS S n^2 bytes, from n = 20480 on at most 0.36 S n^2, and 4 S for
+///          each of 8192 rows of a leaf's columns.
 /// Throws   ValueError if the tree is not loaded; VendorError.
-/// Error    ||A - L L^T||_F <= c (u_layer ||off-diagonal L||^2 + n u_leaf ||L||_F^2) (tested). In int8xS alone an entry's error is
-///          within sqrt(n) 2^-b sqrt(a_ii a_jj) (1 + ...), b = 23.3 for S = 6 and 3.9 more for each further modulus, and its
-///          standard deviation 0.41 2^-b sqrt(a_ii a_jj), besides that of fp64 leaves (tested).
-/// Source   Ozaki, Uchino, Imamura, arXiv:2504.08009, for products of integers, panel by panel from the left. Else paper A, algorithm 1 within each panel of the tree; deviations: products accumulate in
-///          fp32 or fp64 and are not rounded to the layer's type before the block is final; panels
-///          are followed by their updates at once, which hides the next panel's diagonal.
+/// Error    ||A - L L^T||_F <= c (u_layer ||off-diagonal L||^2 + n u_leaf ||L||_F^2) (tested). In
+///          int8xS alone an entry's error is within sqrt(n) 2^-b sqrt(a_ii a_jj) (1 + ...), b =
+///          23.3 for S = 6 and 3.9 more for each further modulus, and its standard deviation 0.41
+///          2^-b sqrt(a_ii a_jj), besides that of fp64 leaves (tested).
+/// Source   Ozaki, Uchino, Imamura, arXiv:2504.08009, for products of integers, panel by panel from
+///          the left. Else paper A, algorithm 1 within each panel of the tree; deviations: products
+///          accumulate in fp32 or fp64 and are not rounded to the layer's type before the block is
+///          final; panels are followed by their updates at once, which hides the next panel's
+///          diagonal.
 template <class ExecutionSpace>
 void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& tree,
                 Kokkos::View<std::int64_t, typename ExecutionSpace::memory_space> const& info,
@@ -51,8 +56,10 @@ void tree_potrf(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSp
 /// likelihood's maximum. From the second time on a device gets it as one graph. So a chain of short
 /// kernels does not wait for a host that launches them.
 ///
-/// Result, Throws, Error   as `tree_potrf`. Sync: as that, and fences where blocks or *info have moved since
-/// the last call, after which the next one is plain; a Kokkos tool that watches kernels sees plain calls.
+/// Result, Throws, Error   as `tree_potrf`. Sync: as that, and fences where blocks or *info have
+///                         moved since
+/// the last call, after which the next one is plain; a Kokkos tool that watches kernels sees plain
+/// calls.
 /// Memory   the scratch of a LeafBlas of its own, to which the graph refers.
 template <class ExecutionSpace>
 class RepeatedPotrf {

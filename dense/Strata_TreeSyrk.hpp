@@ -23,8 +23,8 @@ namespace strata::dense {
 ///          row and column i not finite, but for its products with zeros, which a BLAS may leave
 ///          out.
 /// Sync     as `tree_potrf`, on the instance of `blas` alone. Cost n^2 k flops.
-/// Memory   scratch of `blas`, which it keeps: n k numbers of the widest layer that A is not in, and
-///          on devices up to 256 MiB for results.
+/// Memory   scratch of `blas`, which it keeps: n k numbers of the widest layer that A is not in,
+///          and on devices up to 256 MiB for results.
 /// Throws   ShapeError if A does not fit C; ValueError if leaf_size < 1.
 /// Source   Paper A, algorithm 3; deviation: by depths instead of depth first, so that A is brought
 ///          into each precision once.

@@ -19,12 +19,12 @@ namespace strata::dense {
 /// overwrites B.
 ///
 /// Shape    B: n x m (Left) or m x n (Right), fp64 or fp32, unscaled.
-/// Result   alpha = 0: zeros, whatever L and B hold. `Layered`: both operands of each product are quantised to the layer of the block of L, as
-///          in the factorisation; otherwise B enters as it is, and only the rounding that L already
-///          has remains.
+/// Result   alpha = 0: zeros, whatever L and B hold. `Layered`: both operands of each product are
+///          quantised to the layer of the block of L, as in the factorisation; otherwise B enters
+///          as it is, and only the rounding that L already has remains.
 /// Sync     as `tree_potrf`, on the instance of `blas` alone. Cost n^2 m flops.
-/// Memory   scratch of `blas`, which it keeps: `Layered`, a copy of B in each low layer's precision and
-///          of a block of L whose precision isn't its product's; a leaf's rows or columns of B.
+/// Memory   scratch of `blas`, which it keeps: `Layered`, a copy of B in each low layer's precision
+///          and of a block of L whose precision isn't its product's; a leaf's rows or columns of B.
 /// Throws   ShapeError if B does not fit.
 /// Source   Paper A, algorithm 2, which is Right with Trans.
 template <class ExecutionSpace>

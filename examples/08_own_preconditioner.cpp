@@ -1,7 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// A preconditioner of one's own, z = M^-1 r, under conjugate gradients. Couplings along x are a hundred times stronger than along
-// y: each line along x is solved exactly, in fp32. A.scatter brings r from the solver's order to that in which rows were given.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause A preconditioner
+// of one's own, z = M^-1 r, under conjugate gradients. Couplings along x are a hundred times
+// stronger than along y: each line along x is solved exactly, in fp32. A.scatter brings r from the
+// solver's order to that in which rows were given.
 #include <sparse/Strata_Sparse.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -14,7 +14,8 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using Floats = sparse::Vector<float, Exec::memory_space>;
 constexpr std::int64_t points = 128, rows = points * points;
 
-// Gauss' elimination on each line. The pivots 2.0202, 2.0202 - 1 / 2.0202, ... soon are one number, which is taken for all.
+// Gauss' elimination on each line. The pivots 2.0202, 2.0202 - 1 / 2.0202, ... soon are one number,
+// which is taken for all.
 void solve_lines(Exec const& exec, Floats const& v) {
   auto const pivot = static_cast<float>(1.0101 + Kokkos::sqrt(1.0101 * 1.0101 - 1));
   Kokkos::parallel_for(

@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// Many small systems in one call: kriging by neighbours. Each of 20000 places on a line is predicted from the 24 nearest
-// of its observations, which takes the solution of a system of 24 unknowns a place.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Many small
+// systems in one call: kriging by neighbours. Each of 20000 places on a line is predicted from the
+// 24 nearest of its observations, which takes the solution of a system of 24 unknowns a place.
 #include <dense/Strata_BatchedCholesky.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -15,12 +14,14 @@ using Matrices = Kokkos::View<double***, Kokkos::LayoutLeft>;
 using Vectors = Kokkos::View<double**, Kokkos::LayoutLeft>;
 constexpr int n = 24, places = 20000;
 
-// Where neighbour i of place b lies, from the place, in ranges: half of them to its left, about half a range apart.
+// Where neighbour i of place b lies, from the place, in ranges: half of them to its left, about
+// half a range apart.
 KOKKOS_INLINE_FUNCTION double offset(int i, int b) {
   return (i - n / 2 + 0.5 + 0.4 * Kokkos::sin(0.7 * i + 0.3 * b)) / 2;
 }
 
-// C(i, j, b) = exp(-distance) between neighbours, and from each to the place: c(i, b). One triangle will do.
+// C(i, j, b) = exp(-distance) between neighbours, and from each to the place: c(i, b). One triangle
+// will do.
 void fill_covariances(Exec const& exec, Matrices const& C, Vectors const& c) {
   Kokkos::parallel_for(
       "fill_covariances", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>(exec, {0, 0}, {n, places}),

@@ -58,7 +58,8 @@ std::size_t most_bytes(Exec const& exec, ooc::Devices const& devices,
   return most;
 }
 
-// Whether it is to lie on one device alone, in fp64, and a third more memory than it takes is free there.
+// Whether it is to lie on one device alone, in fp64, and a third more memory than it takes is free
+// there.
 template <class Exec>
 bool may_be_whole(Exec const& exec, std::int64_t n, ooc::Devices const& devices,
                   CovarianceFactorOptions const& options) {

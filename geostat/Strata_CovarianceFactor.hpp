@@ -57,10 +57,12 @@ struct CovarianceFactorOptions {
   ooc::Devices devices = ooc::make_devices(1);      ///< devices of its own team, with their budgets
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more host memory than this
   LogDet log_det = LogDet::Corrected;               ///< how `log_determinant` corrects the factor's
-  /// Where it lies, as in `ooc::TileMatrixOptions`; Automatic of workers on a host: in its memory. On one device, the
-  /// instance's, which has room for it and a third more, one in fp64 is whole, unless a tile size is given.
+  /// Where it lies, as in `ooc::TileMatrixOptions`; Automatic of workers on a host: in its memory.
+  /// On one device, the instance's, which has room for it and a third more, one in fp64 is whole,
+  /// unless a tile size is given.
   ooc::TileStorage storage = ooc::TileStorage::Automatic;
-  /// Hears what part of the matrix is filled, 0 to 1, at last 1: `ooc::TileMatrixOptions::on_progress`; of a whole one 1.
+  /// Hears what part of the matrix is filled, 0 to 1, at last 1:
+  /// `ooc::TileMatrixOptions::on_progress`; of a whole one 1.
   std::function<void(double)> on_fill = {};
   std::function<void(ooc::Task const&)> on_task = {};  ///< as of `ooc::CholeskyOptions`, in tiles
   std::function<void(int, double)> on_silence = {};    ///< as of `ooc::CholeskyOptions`
@@ -107,10 +109,10 @@ class CovarianceFactor {
   /// Fill the covariance matrix of observations at `locations`, and factor it.
   ///
   /// Sync     runs on `exec` and the devices, and returns when all is done.
-  /// Memory   in tiles `bytes_needed` on the host or on the devices, and the devices' budgets, and for a matrix that is kept
-  ///          as much again; whole 8 n^2 bytes and at most
-  ///          64 MiB, or a few columns, on the device. A whole one is used on the instance that made it, by calls that fence
-  ///          the one they get.
+  /// Memory   in tiles `bytes_needed` on the host or on the devices, and the devices' budgets, and
+  ///          for a matrix that is kept as much again; whole 8 n^2 bytes and at most 64 MiB, or a
+  ///          few columns, on the device. A whole one is used on the instance that made it, by
+  ///          calls that fence the one they get.
   /// Throws   what `check_covariance`, `TileMatrix::generate` and `cholesky` throw.
   CovarianceFactor(ExecutionSpace const& exec, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {})
@@ -122,13 +124,14 @@ class CovarianceFactor {
   CovarianceFactor(CovarianceFactor&&) noexcept;
   CovarianceFactor& operator=(CovarianceFactor&&) noexcept;
 
-  /// Another covariance at the same locations, by the team and in the memory that is there. Contract as above; after
-  /// an exception there is no factor.
+  /// Another covariance at the same locations, by the team and in the memory that is there.
+  /// Contract as above; after an exception there is no factor.
   void refactor(ExecutionSpace const& exec, MaternCovariance const& covariance);
 
   /// Bytes of tiles of this order, all in fp64; tile_size 0: the one chosen.
   static std::size_t bytes_needed(std::int64_t n, std::int64_t tile_size = 0);
-  /// The same with the options' ranks: of this one's tiles, and of the room for tiles of others while they factor.
+  /// The same with the options' ranks: of this one's tiles, and of the room for tiles of others
+  /// while they factor.
   static std::size_t bytes_needed(std::int64_t n, CovarianceFactorOptions const& options);
 
   /// The one of the matrix.
@@ -145,7 +148,8 @@ class CovarianceFactor {
   /// Whether there is a factor, else the leading minor that is not positive. Without one the calls
   /// below throw ValueError.
   Info info() const;
-  /// Keep tiles for residuals from the next `refactor` on, as `CovarianceFactorOptions::keep_matrix`, or no longer.
+  /// Keep tiles for residuals from the next `refactor` on, as
+  /// `CovarianceFactorOptions::keep_matrix`, or no longer.
   void keep_matrix(bool keep) { options_.keep_matrix = keep; }
   /// Whether it is whole, else in tiles.
   bool is_whole() const { return whole_ != nullptr; }
@@ -163,16 +167,19 @@ class CovarianceFactor {
   /// log det M = 2 sum_i log l_ii.
   double factor_log_determinant() const;
   /// log det S as the options say, and what its error may be: of the estimate, for tiles in low
-  /// precision, and of rounding. Infinite: the tiles' rounding is too large beside S for a statement.
-  /// NaN: LogDet::Factor with such tiles, not known. The same probes serve every covariance. A factor in fp64 substitutes once,
-  /// for the probes that tell the size of S^-1, which rounding goes by. Fences `exec`.
+  /// precision, and of rounding. Infinite: the tiles' rounding is too large beside S for a
+  /// statement. NaN: LogDet::Factor with such tiles, not known. The same probes serve every
+  /// covariance. A factor in fp64 substitutes once, for the probes that tell the size of S^-1,
+  /// which rounding goes by. Fences `exec`.
   [[nodiscard]] dense::LogDeterminantEstimate log_determinant(
       ExecutionSpace const& exec, dense::LogDeterminantOptions const& probes = {}) const;
 
-  /// X = S^-1 B, as `TileFactor::solve`, which may make a more accurate factor. Shape: n x m. Fences `exec`.
+  /// X = S^-1 B, as `TileFactor::solve`, which may make a more accurate factor. Shape: n x m.
+  /// Fences `exec`.
   [[nodiscard]] dense::SolveReport solve(ExecutionSpace const& exec, Block const& B,
                                          Block const& X);
-  /// V = L^-1 V (NoTrans) or V = L^-T V (Trans), as `TileFactor::half_solve`. Shape: n x m. Fences `exec`.
+  /// V = L^-1 V (NoTrans) or V = L^-T V (Trans), as `TileFactor::half_solve`. Shape: n x m. Fences
+  /// `exec`.
   void half_solve(ExecutionSpace const& exec, Op op, Block const& V,
                   std::int64_t first_row = 0) const;
   /// Y = S X in fp64. Shape: n x m. Fences `exec`.

@@ -30,7 +30,8 @@ struct Divergence {
   double standard_error = 0, truncation_error = 0;
 };
 
-/// The Kullback-Leibler divergence of the distribution of an approximate factor from the exact one's.
+/// The Kullback-Leibler divergence of the distribution of an approximate factor from the exact
+/// one's.
 ///
 /// Paper B takes the densities' difference at y = 0, which sees the determinants alone; the full
 /// divergence is the expectation over S's distribution. In E = L^-1 S L^-T - I it is
@@ -43,8 +44,8 @@ struct Divergence {
 /// Memory   3 n numbers for each of 256 unit vectors, or the probes.
 /// Throws   ValueError if there is no factor, or for options out of range.
 /// Error    about truncation_error, and for probes standard_error.
-/// Source   equation 3 of Ren et al. (paper B); Kullback and Leibler, Ann. Math. Statist. 22 (1951),
-///          doi:10.1214/aoms/1177729694; Hutchinson, Commun. Stat. Simul. 19 (1990),
+/// Source   equation 3 of Ren et al. (paper B); Kullback and Leibler, Ann. Math. Statist. 22
+///          (1951), doi:10.1214/aoms/1177729694; Hutchinson, Commun. Stat. Simul. 19 (1990),
 ///          doi:10.1080/03610919008812866.
 template <class ExecutionSpace>
 [[nodiscard]] Divergence divergence(ExecutionSpace const& exec,

@@ -95,8 +95,9 @@ std::string on_each_of(int ranks) {
 
 std::int64_t block_of(std::int64_t n) { return std::min(n, detail::column_block); }
 
-// S^-1 S_k is symmetric for sigma2 and nugget: the trace of such a one and another is the sum of the products of their
-// entries, column by column, which each rank has. Of range and nu squares are kept until those that lie opposite come.
+// S^-1 S_k is symmetric for sigma2 and nugget: the trace of such a one and another is the sum of
+// the products of their entries, column by column, which each rank has. Of range and nu squares are
+// kept until those that lie opposite come.
 template <class Exec>
 class Traces {
  public:
@@ -160,8 +161,8 @@ class Traces {
     return A;
   }
 
-  // Of a block's columns of S_range and S_nu each rank evaluates its part, as an entry may cost as much as a hundred
-  // products, and has the others' from them.
+  // Of a block's columns of S_range and S_nu each rank evaluates its part, as an entry may cost as
+  // much as a hundred products, and has the others' from them.
   void share(Panel<Exec> const& A) const {
     if (ranks(factor_.comm()) == 1) return;
     LocalSteps attempt;
@@ -222,7 +223,8 @@ class Traces {
   HostMatrix shared_;  // columns on their way between devices of ranks
 };
 
-// The inverse of a correlation-like matrix of the parameters in `which`, by Cholesky; false if a pivot is below 1e-10.
+// The inverse of a correlation-like matrix of the parameters in `which`, by Cholesky; false if a
+// pivot is below 1e-10.
 bool invert(std::array<Parameters, 4>& R, std::vector<std::size_t> const& which) {
   std::size_t const m = which.size();
   std::array<Parameters, 4> L{}, W{};  // W = L^-1

@@ -121,7 +121,8 @@ class Searching {
     lower[*nugget] = std::max(10 * static_cast<double>(n_) * 0x1p-52, 2 * x[*nugget]);
   }
 
-  // Noise may end a search on its way: begin anew at the best, until that brings no more than the noise.
+  // Noise may end a search on its way: begin anew at the best, until that brings no more than the
+  // noise.
   void search_again(std::vector<double> from, double step) {
     for (double before = -HUGE_VAL;;) {
       objective_.begin_search();
@@ -183,7 +184,8 @@ class Searching {
     result_.evaluations_in_fp64 = objective_.evaluations();
   }
 
-  // S itself is rounded in another way than C that the search factored: where that leaves no factor, more nugget does.
+  // S itself is rounded in another way than C that the search factored: where that leaves no
+  // factor, more nugget does.
   void settle() {
     objective_.state_the_best();
     auto const nugget = variables_.nugget();

@@ -20,7 +20,8 @@ namespace strata::geostat {
 /// The method that searches.
 enum class Search : std::uint8_t {
   Scoring,  ///< a trust region by the exact gradient and the average information; few evaluations
-  Bobyqa,  ///< NLopt's quadratic models in a trust region, without derivatives; for one variable Nelder-Mead
+  /// NLopt's quadratic models in a trust region, without derivatives; for one variable Nelder-Mead
+  Bobyqa,
   NelderMead,  ///< NLopt's simplex; asks less of the function
 };
 /// The names of its values, for `name_of` and `from_name`.
@@ -71,17 +72,21 @@ struct Fit {
   std::optional<FitStep> in_low_precision;  ///< the best of these, where fp64 followed
   std::int64_t not_positive_definite = 0;   ///< evaluations at parameters without a factor
   std::int64_t not_known = 0;  ///< evaluations whose log-determinant has an infinite error
-  /// Parameters on one of their bounds; with a search without derivatives, within the tolerance of it.
+  /// Parameters on one of their bounds; with a search without derivatives, within the tolerance of
+  /// it.
   std::array<bool, 4> at_bound{};
-  /// A nugget that is 0, its boundary, is below this at 95 %; NaN: it is not 0, or that is not known.
+  /// A nugget that is 0, its boundary, is below this at 95 %; NaN: it is not 0, or that is not
+  /// known.
   double nugget_below = std::numeric_limits<double>::quiet_NaN();
-  /// The nugget's share of the sill, where the search kept it as there is no factor with less; else 0.
+  /// The nugget's share of the sill, where the search kept it as there is no factor with less; else
+  /// 0.
   double kept_share = 0;
   double evaluation_seconds = 0;  ///< the median evaluation
   double seconds = 0;             ///< time of the whole fit
 };
 
-/// The same with the factor of the covariance matrix there, by which `predict` and `divergence` go on.
+/// The same with the factor of the covariance matrix there, by which `predict` and `divergence` go
+/// on.
 template <class ExecutionSpace>
 struct FactoredFit : Fit {
   std::optional<CovarianceFactor<ExecutionSpace>> factor;  ///< always one; see its `info`
@@ -89,51 +94,59 @@ struct FactoredFit : Fit {
 
 /// A guess for observations of which nothing is known, and bounds about it.
 ///
-/// Result   `trend` as given, and with s^2 the sample variance of what it leaves by least squares and m^2 = s^2, or without a
-///          mean the mean square of the values: start: sigma2 = 0.9 m^2, the nugget 0.1 s^2, a tenth of the extent as range, nu = 1/2.
-///          Bounds: sigma2 1e-14 s^2 to 100 m^2, the nugget 0, or 1e-6 s^2 where places repeat, to 100 m^2, nu from 0.1 to
-///          3, or to 1/2 on the sphere, where Matern covariances are positive definite no further. The range from a tenth
-///          of the 5 % quantile of the distances to nearest neighbours, a hundredth of the extent at most, to ten times the
-///          extent, which is that of 95 % of the coordinates: one place that is far from the others moves neither.
-/// Throws   ValueError if there are fewer than 2 values, all are the same, the trend leaves nothing of them, or a bound
-///          leaves the range of fp64.
+/// Result   `trend` as given, and with s^2 the sample variance of what it leaves by least squares
+///          and m^2 = s^2, or without a mean the mean square of the values: start: sigma2 = 0.9
+///          m^2, the nugget 0.1 s^2, a tenth of the extent as range, nu = 1/2. Bounds: sigma2 1e-14
+///          s^2 to 100 m^2, the nugget 0, or 1e-6 s^2 where places repeat, to 100 m^2, nu from 0.1
+///          to 3, or to 1/2 on the sphere, where Matern covariances are positive definite no
+///          further. The range from a tenth of the 5 % quantile of the distances to nearest
+///          neighbours, a hundredth of the extent at most, to ten times the extent, which is that
+///          of 95 % of the coordinates: one place that is far from the others moves neither.
+/// Throws   ValueError if there are fewer than 2 values, all are the same, the trend leaves nothing
+///          of them, or a bound leaves the range of fp64.
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
                                Trend const& trend = Mean::Constant);
 
 /// Whether this build can search so: all can by Search::Scoring, the others are NLopt's.
 bool can_fit(Search search = Search::Scoring);
 
-/// Fit a Matern covariance by maximum likelihood, or by that of contrasts where the trend says REML.
+/// Fit a Matern covariance by maximum likelihood, or by that of contrasts where the trend says
+/// REML.
 ///
-/// Searched are the nugget's share of the sill sigma2 + nugget, from 0 on, and the logarithms of range and nu, as far as
-/// they are free; the best sill follows. With sigma2 or a nugget fixed the other one is searched. Where the covariance matrix
-/// is not positive definite, or nothing can be said of its log-determinant, the likelihood counts as less than any seen.
+/// Searched are the nugget's share of the sill sigma2 + nugget, from 0 on, and the logarithms of
+/// range and nu, as far as they are free; the best sill follows. With sigma2 or a nugget fixed the
+/// other one is searched. Where the covariance matrix is not positive definite, or nothing can be
+/// said of its log-determinant, the likelihood counts as less than any seen.
 ///
-/// By Search::Scoring it ends where no step would gain more than 100 tolerance^2 of the log-likelihood, or a tenth of its
-/// error. A nugget of 0 is a point like others. Where hardly any nugget leaves no factor in fp64, `kept_share` says
-/// which was the least.
+/// By Search::Scoring it ends where no step would gain more than 100 tolerance^2 of the
+/// log-likelihood, or a tenth of its error. A nugget of 0 is a point like others. Where hardly any
+/// nugget leaves no factor in fp64, `kept_share` says which was the least.
 ///
 /// The other searches end at their tolerance, or where they can see no more. A quadratic model has
 /// 2 d + 1 points for d variables. They see no more if so many evaluations in a row differ by no
 /// more than the error that they state, and twice as many brought no more than that. They begin
 /// anew at the best, until that brings no more.
 ///
-/// With tiles below fp64 a search goes on in fp64 from there, in a tenth of the first step, or, if the error is below
-/// 1e-3, evaluates the likelihood there once in fp64. Without the memory for that the result says so.
+/// With tiles below fp64 a search goes on in fp64 from there, in a tenth of the first step, or, if
+/// the error is below 1e-3, evaluates the likelihood there once in fp64. Without the memory for
+/// that the result says so.
 ///
 /// No evaluation asks for the covariance matrix twice. The solves are refined with it at the end
 /// only. There a factor is made of the best, and the likelihood is stated with probes that the
 /// search has not seen. One team makes all factors.
 ///
 /// Shape    as for `log_likelihood`.
-/// Result   the best that was found, and its factor; with its `info` if the matrix was nowhere positive definite.
+/// Result   the best that was found, and its factor; with its `info` if the matrix was nowhere
+///          positive definite.
 /// Sync     fences `exec`.
 /// Memory   as for CovarianceFactor, and by Search::Scoring 2048 n numbers.
-/// Throws   ValueError naming the parameter whose start is not inside its bounds or out of range, or two locations that
-///          coincide where the nugget may be 0; Error if the build lacks the optimiser; what `log_likelihood` and
-///          `on_step` throw.
-/// Source   the average information: Gilmour, Thompson and Cullis, Biometrics 51 (1995), doi:10.2307/2533274; BOBYQA: Powell, report DAMTP 2009/NA06; Nelder and Mead, Computer Journal 7 (1965), with the bounds of
-///          Richardson and Kuester, Commun. ACM 16 (1973); both by Johnson, The NLopt package.
+/// Throws   ValueError naming the parameter whose start is not inside its bounds or out of range,
+///          or two locations that coincide where the nugget may be 0; Error if the build lacks the
+///          optimiser; what `log_likelihood` and `on_step` throw.
+/// Source   the average information: Gilmour, Thompson and Cullis, Biometrics 51 (1995),
+///          doi:10.2307/2533274; BOBYQA: Powell, report DAMTP 2009/NA06; Nelder and Mead, Computer
+///          Journal 7 (1965), with the bounds of Richardson and Kuester, Commun. ACM 16 (1973);
+///          both by Johnson, The NLopt package.
 template <class ExecutionSpace>
 [[nodiscard]] FactoredFit<ExecutionSpace> fit(ExecutionSpace const& exec,
                                               Locations const& locations,

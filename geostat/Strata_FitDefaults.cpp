@@ -20,7 +20,8 @@ double mean_square(std::span<double const> values, double about) {
   return sum;
 }
 
-// Between quantiles, so that one place that is far from all others counts for nothing: 95 % of them lie there.
+// Between quantiles, so that one place that is far from all others counts for nothing: 95 % of them
+// lie there.
 double spread(std::vector<double> values) {
   std::ranges::sort(values);
   auto const last = static_cast<double>(values.size() - 1);

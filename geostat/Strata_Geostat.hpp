@@ -3,7 +3,8 @@
 #ifndef STRATA_GEOSTAT_HPP
 #define STRATA_GEOSTAT_HPP
 
-// All of Strata::geostat: Matern covariances, likelihoods with gradients, fits with the errors of their parameters, and kriging.
+// All of Strata::geostat: Matern covariances, likelihoods with gradients, fits with the errors of
+// their parameters, and kriging.
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_FisherInformation.hpp>

@@ -16,17 +16,18 @@ namespace strata::geostat {
 struct Likelihood {
   std::int64_t n = 0;     ///< observations
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
-  /// -1/2 (n log 2 pi + log_det + quadratic_form); by REML -1/2 ((n - k) log 2 pi + log_det + log_det_trend +
-  /// quadratic_form).
+  /// -1/2 (n log 2 pi + log_det + quadratic_form); by REML -1/2 ((n - k) log 2 pi + log_det +
+  /// log_det_trend + quadratic_form).
   double log_likelihood = 0;
   double log_det = 0;  ///< log-determinant of S
-  /// log_det is off by no more: by rounding, and by the estimate where tiles are below fp64, but for
-  /// about one case in a thousand. Infinite: nothing can be said with these tiles. NaN: not known
-  /// (LogDet::Factor).
+  /// log_det is off by no more: by rounding, and by the estimate where tiles are below fp64, but
+  /// for about one case in a thousand. Infinite: nothing can be said with these tiles. NaN: not
+  /// known (LogDet::Factor).
   double log_det_error = 0;
   double quadratic_form = 0;  ///< (y - mean)' S^-1 (y - mean), by a solve refined to fp64
-  /// quadratic_form is off by no more, for the entries that S has in fp64 and but for about one case in a thousand: by
-  /// rounding of the solve. Large where S is nearly singular; infinite: the solve failed.
+  /// quadratic_form is off by no more, for the entries that S has in fp64 and but for about one
+  /// case in a thousand: by rounding of the solve. Large where S is nearly singular; infinite: the
+  /// solve failed.
   double quadratic_form_error = 0;
   double mean = 0;                   ///< mean that was subtracted; NaN: it is no constant
   double log_det_trend = 0;          ///< log det F' S^-1 F - log det F'F, of REML; else 0
@@ -39,28 +40,34 @@ struct Likelihood {
   CovarianceFactorReport factor;      ///< what the factor took
   double seconds = 0;                 ///< time of all parts
 
-  /// log_likelihood is off by no more: half of the errors of its parts. Infinite or NaN as log_det_error.
+  /// log_likelihood is off by no more: half of the errors of its parts. Infinite or NaN as
+  /// log_det_error.
   double error() const { return (log_det_error + quadratic_form_error) / 2; }
 };
 
-/// The log-likelihood of a trend F b, a zero or a constant mean among them, and a Matern covariance,
+/// The log-likelihood of a trend F b, a zero or a constant mean among them, and a Matern
+/// covariance,
 ///   l(theta) = -1/2 (n log 2 pi + log det S + r' S^-1 r),   r = y - F b,   b = (F' S^-1 F)^-1 F' S^-1 y,
 /// or that of n - k contrasts of y on which b has no influence (REML),
 ///   l(theta) = -1/2 ((n - k) log 2 pi + log det S + log det F' S^-1 F - log det F'F + r' S^-1 r).
-/// The latter does not change where columns of F are mixed; values of different F can't be compared.
+/// The latter does not change where columns of F are mixed; values of different F can't be
+/// compared.
 ///
 /// Shape    a value for each location, n >= 1; the trend's columns of as many.
 /// Result   see Likelihood; its `info` says if S is not positive definite.
 /// Sync     fences `exec`.
 /// Memory   `CovarianceFactor::bytes_needed`, and (6 + 4 k + probes) n numbers for k columns.
-/// Throws   ShapeError if the values are not as many as the locations, or none; ValueError naming the first value
-///          that is not finite; what CovarianceFactor throws.
-/// Error    of log_det no more than `log_det_error`. Of the quadratic form no more than `quadratic_form_error`, whatever
-///          the tiles' precision: with x = S^-1 r, r = y - mean, it is x' (r - S x) to first order, and the residual's
-///          numbers have random signs. So it is 4 ||x||_2 times what one of them may be: w (||S||_inf ||x||_inf + ||r||_inf)
-///          by the backward error w, and 2^-53 ||s||_2 ||x||_inf by rounding of the residual, s being a row of S; and 2^-51
-///          times the form, as rows that are alike have roundings that are alike.
-/// Source   equation 1 of Ren et al. (paper B); REML: Harville, Biometrika 61 (1974), doi:10.1093/biomet/61.2.383.
+/// Throws   ShapeError if the values are not as many as the locations, or none; ValueError naming
+///          the first value that is not finite; what CovarianceFactor throws.
+/// Error    of log_det no more than `log_det_error`. Of the quadratic form no more than
+///          `quadratic_form_error`, whatever the tiles' precision: with x = S^-1 r, r = y - mean,
+///          it is x' (r - S x) to first order, and the residual's numbers have random signs. So it
+///          is 4 ||x||_2 times what one of them may be: w (||S||_inf ||x||_inf + ||r||_inf) by the
+///          backward error w, and 2^-53 ||s||_2 ||x||_inf by rounding of the residual, s being a
+///          row of S; and 2^-51 times the form, as rows that are alike have roundings that are
+///          alike.
+/// Source   equation 1 of Ren et al. (paper B); REML: Harville, Biometrika 61 (1974),
+///          doi:10.1093/biomet/61.2.383.
 template <class ExecutionSpace>
 [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,
                                         MaternCovariance const& covariance,
@@ -86,7 +93,8 @@ template <class ExecutionSpace>
 struct Weights {
   using Block = typename CovarianceFactor<ExecutionSpace>::Block;
   Block values;  ///< n x 1: S^-1 (y - F b)
-  /// n x k: T = S^-1 Q L^-T, L L' = Q' S^-1 Q, by which S^-1 less what the trend takes of it is S^-1 - T T'.
+  /// n x k: T = S^-1 Q L^-T, L L' = Q' S^-1 Q, by which S^-1 less what the trend takes of it is
+  /// S^-1 - T T'.
   Block trend;
   Block both;                        ///< n x (1 + k): the two side by side
   std::vector<double> coefficients;  ///< coefficients of Q
@@ -99,7 +107,8 @@ struct Weights {
 /// How S^-1 is applied.
 enum class Solves : std::uint8_t {
   Refined,  ///< solves with residuals, which ask for S again
-  /// By a factor in fp64 alone, whose backward error is taken for 2^-52; refined where tiles are below fp64.
+  /// By a factor in fp64 alone, whose backward error is taken for 2^-52; refined where tiles are
+  /// below fp64.
   Direct,
 };
 
@@ -115,8 +124,8 @@ void substitute(std::vector<double> const& L, std::span<double> b);
 /// The log-likelihood by its parts, with S = sill C where these are of C.
 double log_likelihood_of(Likelihood const& parts, Trend const& trend);
 
-/// The log-likelihood by weights that are there, of a factor that has not climbed since, for S = sill C of the C that is
-/// factored.
+/// The log-likelihood by weights that are there, of a factor that has not climbed since, for S =
+/// sill C of the C that is factored.
 template <class ExecutionSpace>
 Likelihood log_likelihood(ExecutionSpace const& exec, CovarianceFactor<ExecutionSpace>& factor,
                           Weights<ExecutionSpace> const& weights, Trend const& trend,

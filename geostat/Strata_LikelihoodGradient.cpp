@@ -34,8 +34,9 @@ struct Contraction {
   std::array<Block, 3> kept;  // columns of S_sigma2, S_range and S_nu
 };
 
-// sums(j, :) = sum_i (w w' / sill + T T' - X)_ij S_k,ij for the columns X of S^-1 from number `first` on. Of two entries that lie
-// opposite in the whole matrix one is evaluated: rows above the block are not, those below it count twice.
+// sums(j, :) = sum_i (w w' / sill + T T' - X)_ij S_k,ij for the columns X of S^-1 from number
+// `first` on. Of two entries that lie opposite in the whole matrix one is evaluated: rows above the
+// block are not, those below it count twice.
 template <class Exec, class Block>
 void contract(Exec const& exec,
               detail::CovarianceGradient<typename Exec::memory_space> const& gradient,
@@ -74,8 +75,8 @@ void contract(Exec const& exec,
       });
 }
 
-// About a row of tiles where those before the columns are passed over, else as many as pay for a pass over all. A
-// device with the whole factor wants many, and passes over rows before them, too.
+// About a row of tiles where those before the columns are passed over, else as many as pay for a
+// pass over all. A device with the whole factor wants many, and passes over rows before them, too.
 template <class Exec>
 std::int64_t columns_at_a_time(CovarianceFactor<Exec> const& factor) {
   std::int64_t const n = factor.order(), most = std::min(n, detail::column_block);
@@ -99,7 +100,8 @@ namespace detail {
 
 namespace {
 
-// Products of S_k, whose columns on and below the diagonal come block by block, with w, and what they come to.
+// Products of S_k, whose columns on and below the diagonal come block by block, with w, and what
+// they come to.
 template <class Exec>
 class Information {
  public:

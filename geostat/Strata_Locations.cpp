@@ -220,7 +220,8 @@ std::vector<std::int64_t> without_copies(Locations const& locations,
   return result;
 }
 
-// A sweep along the axis on which they spread furthest: in both directions until that axis alone is further than the nearest.
+// A sweep along the axis on which they spread furthest: in both directions until that axis alone is
+// further than the nearest.
 std::vector<double> detail::nearest_distances(Locations const& locations) {
   std::vector<std::array<double, 3>> places;
   auto const points = sorted_points(locations);

@@ -52,8 +52,8 @@ struct Locations {
   std::vector<double> x;              ///< or degrees of longitude
   std::vector<double> y;              ///< or degrees of latitude
   Metric metric = Metric::Euclidean;  ///< how their distance is measured
-  /// The number, from 0, that each had before it was `permuted`, by which messages name it; empty: its
-  /// position here.
+  /// The number, from 0, that each had before it was `permuted`, by which messages name it; empty:
+  /// its position here.
   std::vector<std::int64_t> numbers = {};
 
   /// How many there are.
@@ -69,8 +69,9 @@ struct Locations {
 
 /// Refuse coordinates that are no locations.
 ///
-/// Throws   ShapeError if x and y differ in length; ValueError that names the first location that is
-///          not finite or, in the plane, beyond 1e150, or whose latitude is outside [-90, 90] on the sphere.
+/// Throws   ShapeError if x and y differ in length; ValueError that names the first location that
+///          is not finite or, in the plane, beyond 1e150, or whose latitude is outside [-90, 90] on
+///          the sphere.
 void check_locations(Locations const& locations);
 
 /// Refuse locations of which two coincide.
@@ -104,8 +105,8 @@ std::vector<std::int64_t> without_copies(Locations const& locations,
 
 namespace detail {
 
-/// The distance from each place that differs from all others to the nearest of them, in ascending order, copies counted once;
-/// empty where there are fewer than two.
+/// The distance from each place that differs from all others to the nearest of them, in ascending
+/// order, copies counted once; empty where there are fewer than two.
 std::vector<double> nearest_distances(Locations const& locations);
 
 }  // namespace detail
@@ -113,13 +114,14 @@ std::vector<double> nearest_distances(Locations const& locations);
 /// The order of the points along Morton's space-filling curve, which brings neighbours in space
 /// close in the matrix, so that blocks far from its diagonal are small and smooth.
 ///
-/// Result   a permutation of 0 ... n-1: position k of the order belongs to point order[k]. Cells are
-///          squares, 2^32 along the longer side of the bounding box; points of one cell keep their
-///          order.
+/// Result   a permutation of 0 ... n-1: position k of the order belongs to point order[k]. Cells
+///          are squares, 2^32 along the longer side of the bounding box; points of one cell keep
+///          their order.
 /// Throws   ShapeError if x and y differ in length; ValueError if a coordinate is not finite.
 std::vector<std::int64_t> morton_order(std::span<double const> x, std::span<double const> y);
 
-/// The order along Hilbert's curve, of which successive cells always touch. Contract of `morton_order`.
+/// The order along Hilbert's curve, of which successive cells always touch. Contract of
+/// `morton_order`.
 ///
 /// Source   Hilbert, Mathematische Annalen 38 (1891), doi:10.1007/BF01199431.
 std::vector<std::int64_t> hilbert_order(std::span<double const> x, std::span<double const> y);

@@ -69,8 +69,8 @@ MaternCovariance covariance_of(Parameters const& parameters);
 
 /// Refuse locations and parameters that have no positive definite covariance matrix.
 ///
-/// Throws   what `check_locations` and `check` throw; ValueError if two locations coincide and there
-///          is no nugget (it names both).
+/// Throws   what `check_locations` and `check` throw; ValueError if two locations coincide and
+///          there is no nugget (it names both).
 void check_covariance(MaternCovariance const& covariance, Locations const& locations);
 
 /// Which part of a symmetric matrix is written.
@@ -79,14 +79,16 @@ enum class Triangle : std::uint8_t {
   Full,   ///< all of it
 };
 
-/// The entries of a covariance matrix, C(h_ij) for the i-th of some locations and the j-th of others, evaluated
-/// where they are asked for: a kernel can hold a copy.
+/// The entries of a covariance matrix, C(h_ij) for the i-th of some locations and the j-th of
+/// others, evaluated where they are asked for: a kernel can hold a copy.
 ///
-/// On a host with many pairs of locations a table of nu stands for the Bessel function, see detail::MaternTable.
+/// On a host with many pairs of locations a table of nu stands for the Bessel function, see
+/// detail::MaternTable.
 ///
 /// Memory   24 bytes for each location in MemorySpace, on a host 40, and 1.2 kB; of a table 27 kB.
-/// Error    a few ulp for nu = 1/2, 3/2 and 5/2, else 1e-13 relative (tested). A matrix that is filled on a host may
-///          differ by them from what operator() says, since it is filled in vectors.
+/// Error    a few ulp for nu = 1/2, 3/2 and 5/2, else 1e-13 relative (tested). A matrix that is
+///          filled on a host may differ by them from what operator() says, since it is filled in
+///          vectors.
 template <class MemorySpace>
 class CovarianceEntries {
  public:
@@ -104,8 +106,8 @@ class CovarianceEntries {
     nugget_ = covariance.nugget;
   }
 
-  /// The same as `other`, of observations at `locations` too, in memory of its own: nothing that `other`'s kernels read
-  /// is touched, so that threads may do so at once. Sync: fences `exec`.
+  /// The same as `other`, of observations at `locations` too, in memory of its own: nothing that
+  /// `other`'s kernels read is touched, so that threads may do so at once. Sync: fences `exec`.
   template <class ExecutionSpace>
   CovarianceEntries(ExecutionSpace const& exec, CovarianceEntries const& other,
                     Locations const& locations)
@@ -122,7 +124,8 @@ class CovarianceEntries {
 
   /// Between the field at `rows` and at `cols`: without a nugget, also where two of them coincide.
   ///
-  /// Throws   what `check_locations` and `MaternCovariance::check` throw; ValueError if their metrics differ.
+  /// Throws   what `check_locations` and `MaternCovariance::check` throw; ValueError if their
+  ///          metrics differ.
   template <class ExecutionSpace>
   CovarianceEntries(ExecutionSpace const& exec, MaternCovariance const& covariance,
                     Locations const& rows, Locations const& cols)
@@ -254,12 +257,12 @@ class CovarianceEntries {
 
 /// A = the covariance matrix of observations at `locations`, A_ij = C(h_ij) + nugget [i == j].
 ///
-/// All is evaluated by `exec`. With great-circle distances the matrix is sure to be positive definite
-/// for nu <= 1/2 only (Gneiting, Bernoulli 19, 2013).
+/// All is evaluated by `exec`. With great-circle distances the matrix is sure to be positive
+/// definite for nu <= 1/2 only (Gneiting, Bernoulli 19, 2013).
 ///
 /// Shape    A: n x n for n locations; any layout and stride, accessible to `exec`.
-/// Result   the lower triangle, or both, equal to the last bit. `on_progress` hears now and then what part of the lower
-///          triangle's entries is there, 0 to 1.
+/// Result   the lower triangle, or both, equal to the last bit. `on_progress` hears now and then
+///          what part of the lower triangle's entries is there, 0 to 1.
 /// Sync     runs on `exec` and fences it before returning.
 /// Memory   24 n bytes where A lives.
 /// Throws   ShapeError if A does not fit; what `check_covariance` and `on_progress` throw.

@@ -97,7 +97,8 @@ class Blocks {
   Block C_, X_, forms_, explained_;
 };
 
-// What a new location's own columns of the trend's basis, f, add: to the mean f'b, to the variance |L^-1 f - T'c|^2.
+// What a new location's own columns of the trend's basis, f, add: to the mean f'b, to the variance
+// |L^-1 f - T'c|^2.
 template <class Exec>
 std::pair<double, double> of_trend(detail::Weights<Exec> const& weights, std::vector<double> f,
                                    HostMatrix const& forms, std::int64_t j) {

@@ -14,7 +14,8 @@ namespace strata::geostat {
 
 /// What is predicted, and from what.
 struct PredictionOptions {
-  /// The trend's columns at the new locations, each with a number for each; none for no or a constant mean.
+  /// The trend's columns at the new locations, each with a number for each; none for no or a
+  /// constant mean.
   std::vector<std::vector<double>> trend_columns = {};
   bool variances = true;  ///< without them a prediction costs 2 n flops, not n^2
   /// Hears, after each block of locations, what part of them is done.
@@ -33,17 +34,22 @@ struct Prediction {
 
 /// Best linear prediction (kriging) of the field at new locations.
 ///
-/// With the covariances C between observed and new locations, V = L^-1 C, L L' = S, and F_0 the trend's columns there,
+/// With the covariances C between observed and new locations, V = L^-1 C, L L' = S, and F_0 the
+/// trend's columns there,
 ///   mean = F_0 b + C' S^-1 (y - F b),   variance = sigma2 - diag(V' V) + diag(D (F' S^-1 F)^-1 D'),   D = F_0 - C' S^-1 F,
-/// where the last term counts that b was estimated (universal kriging; ordinary for a constant mean, simple for none).
+/// where the last term counts that b was estimated (universal kriging; ordinary for a constant
+/// mean, simple for none).
 ///
-/// Shape    a value for each location of the factor; any number of new locations, of the same metric.
-/// Result   without a nugget the observations themselves at observed locations, with variance 0 (to rounding); variances
-///          that rounding made negative are 0.
+/// Shape    a value for each location of the factor; any number of new locations, of the same
+///          metric.
+/// Result   without a nugget the observations themselves at observed locations, with variance 0 (to
+///          rounding); variances that rounding made negative are 0.
 /// Sync     fences `exec`.
-/// Memory   64 MiB of blocks of new locations, or 128 of these, but 4096 at most; with tiles below fp64 twice that. Cost: n^2 + 2 (1 + k) n flops and n entries a location, with tiles below fp64 refined solves.
-/// Throws   ValueError if there is no factor, or the metrics differ; what `log_likelihood` throws for values, and
-///          `check_locations` for the new locations.
+/// Memory   64 MiB of blocks of new locations, or 128 of these, but 4096 at most; with tiles below
+///          fp64 twice that. Cost: n^2 + 2 (1 + k) n flops and n entries a location, with tiles
+///          below fp64 refined solves.
+/// Throws   ValueError if there is no factor, or the metrics differ; what `log_likelihood` throws
+///          for values, and `check_locations` for the new locations.
 /// Source   Cressie, Statistics for Spatial Data, 1993, sections 3.2 and 3.4.5.
 template <class ExecutionSpace>
 [[nodiscard]] Prediction predict(ExecutionSpace const& exec,

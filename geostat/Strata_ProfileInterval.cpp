@@ -75,7 +75,8 @@ class Profile {
   // The next value's fit begins at these parameters.
   void begin_at(MaternCovariance const& theta) { options_.start = theta; }
 
-  // NaN where no covariance matrix was positive definite, or rounding leaves more than the error that is allowed.
+  // NaN where no covariance matrix was positive definite, or rounding leaves more than the error
+  // that is allowed.
   double operator()(double logarithm) {
     auto theta = parameters_of(options_.start);
     auto const k = result_.parameter;
@@ -111,7 +112,8 @@ class Profile {
   ProfileInterval& result_;
 };
 
-// The first root of `function`, negative at `from`, in steps towards `bound` that double; or where it is defined last.
+// The first root of `function`, negative at `from`, in steps towards `bound` that double; or where
+// it is defined last.
 template <class Function>
 std::pair<double, EndOf> find_end(Function const& function, double from, double at_from,
                                   double bound, double step, double tolerance) {

@@ -70,16 +70,17 @@ struct ProfileInterval {
 /// skewed as the likelihood, and the same for a parameter and its logarithm.
 ///
 /// Shape    as for `fit`; `options` those of the fit and `estimate` its theta, inside the bounds.
-/// Result   see ProfileInterval. Ends at a bound say so. Where the log-likelihood is not known at the estimate itself,
-///          both ends are the estimate, and Undefined.
+/// Result   see ProfileInterval. Ends at a bound say so. Where the log-likelihood is not known at
+///          the estimate itself, both ends are the estimate, and Undefined.
 /// Sync     fences `exec`.
 /// Memory   as `fit`. Cost: about 6 to 10 fits for each end, of one parameter less.
 /// Throws   ValueError for a parameter that is no number of one or is fixed; a level outside (0,
 ///          1); a tolerance or step out of range; an estimate that is outside the bounds or without
 ///          a likelihood; what `fit` throws.
 /// Error    of an end: the tolerance, and what the fits' tolerance leaves.
-/// Source   Venzon and Moolgavkar, Appl. Statist. 37 (1988), doi:10.2307/2347496; deviation: nested fits. The root: Alefeld,
-///          Potra and Shi, ACM TOMS 21 (1995), doi:10.1145/210089.210111, as Boost.Math has it.
+/// Source   Venzon and Moolgavkar, Appl. Statist. 37 (1988), doi:10.2307/2347496; deviation: nested
+///          fits. The root: Alefeld, Potra and Shi, ACM TOMS 21 (1995), doi:10.1145/210089.210111,
+///          as Boost.Math has it.
 template <class ExecutionSpace>
 [[nodiscard]] ProfileInterval profile_interval(
     ExecutionSpace const& exec, ooc::DeviceTeam<ExecutionSpace> const& team,

@@ -18,8 +18,8 @@ struct Formats {
   Formats(int argc, char const* const* argv);
 };
 
-/// Google Benchmark's reporter of the screen. On a console errors are 2.0e-16, not 195.375a; in CSV all
-/// rows have all columns, and come at the end, as Google Benchmark wants the columns first.
+/// Google Benchmark's reporter of the screen. On a console errors are 2.0e-16, not 195.375a; in CSV
+/// all rows have all columns, and come at the end, as Google Benchmark wants the columns first.
 std::unique_ptr<benchmark::BenchmarkReporter> screen_reporter(Formats const& formats);
 /// The same for --benchmark_out; null: Google Benchmark's own.
 std::unique_ptr<benchmark::BenchmarkReporter> file_reporter(Formats const& formats);

@@ -55,7 +55,8 @@ std::vector<std::int64_t> integers(char const* name, Integers const& array) {
   return copy(static_cast<std::int64_t const*>(array.data()));
 }
 
-// The rows of a matrix in CSR, or the columns of one in CSC, which is what `line` and `place` say: their names.
+// The rows of a matrix in CSR, or the columns of one in CSC, which is what `line` and `place` say:
+// their names.
 HostRows checked(Integers const& begin, Integers const& column, In const& value,
                  std::string const& line, std::string const& place) {
   HostRows found;
@@ -143,7 +144,8 @@ struct Preconditioning {
   Reals r, z;
 };
 
-// A matrix, and what works with it. They share its Views, so that a solver's preconditioner is here, too.
+// A matrix, and what works with it. They share its Views, so that a solver's preconditioner is
+// here, too.
 struct System {
   System(HostRows const& A, SparseOptions const& chosen)
       : options(chosen), matrix(make_matrix(exec, Communicator(), A)) {}
@@ -204,7 +206,8 @@ class Vector1 {
   c::Operand<double> operand_;
 };
 
-// What a sparse call may take: a few hundred operations for each entry are done before a person could press a key.
+// What a sparse call may take: a few hundred operations for each entry are done before a person
+// could press a key.
 double flops(std::int64_t entries, std::int64_t columns) {
   return 1000.0 * static_cast<double>(entries) * static_cast<double>(columns);
 }

@@ -6,10 +6,10 @@
 // All of Strata::sparse: sparse matrices over ranks, Krylov methods, multigrid, HPG-MxP.
 #include <sparse/Strata_SparseFields.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
-#include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/choice/Strata_Candidates.hpp>
 #include <sparse/choice/Strata_MatrixFacts.hpp>
 #include <sparse/choice/Strata_SparseMethods.hpp>
+#include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/direct/Strata_SparseFactor.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>

@@ -70,7 +70,8 @@ struct SparseSolver<Exec>::Impl {
                                std::int64_t used) const;
   void take(SparseReport& report, Run const& how, std::string const& reason,
             KrylovReport const& krylov);
-  // The attempts with order[at], from precision to precision; whether the next may go on, which is put behind it.
+  // The attempts with order[at], from precision to precision; whether the next may go on, which is
+  // put behind it.
   bool climb_with(Exec const& exec, std::vector<std::size_t>& order, std::size_t at,
                   std::string const& reason, Wide const& b, Wide const& x, SparseReport& report);
   void climb(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report);
@@ -306,8 +307,8 @@ double SparseSolver<Exec>::Impl::residual_norm(Exec const& exec, Wide const& b,
   return detail::norm(exec, A.comm(), r, A.rows());
 }
 
-// x of A from the one that was found for `work`, unless x as given has the smaller residual: what was the best for
-// `work` is no longer where fp64 rounds it to few digits, or has none of it.
+// x of A from the one that was found for `work`, unless x as given has the smaller residual: what
+// was the best for `work` is no longer where fp64 rounds it to few digits, or has none of it.
 template <class Exec>
 void SparseSolver<Exec>::Impl::take_back(Exec const& exec,
                                          typename detail::WorkMatrix<Exec>::System const& system,
@@ -347,7 +348,8 @@ void SparseSolver<Exec>::Impl::measure(Exec const& exec, Wide const& b, Wide con
       report.relative_residual <= 2 * report.incompatible)
     report.status = KrylovStatus::LeastSquares;
   if (report.status == KrylovStatus::Converged && misses) report.status = KrylovStatus::Stalled;
-  // of an A with floating parts that b was not projected for nobody knows what least squares would leave
+  // of an A with floating parts that b was not projected for nobody knows what least squares would
+  // leave
   bool const is_known = !work.parts().any() || work.is_symmetric();
   bool const is_limit =
       is_known &&

@@ -26,8 +26,8 @@ struct SparseOptions {
   /// What it is preconditioned with.
   PreconditionerKind preconditioner = PreconditionerKind::Automatic;
   int fill = 0;  ///< level of fill of the preconditioners Ic and Ilu: 0 to 20
-  /// Of the preconditioner's matrices. Its vectors are fp64 for fp64, else fp32; in CG fp64 as long as rounding them
-  /// would cost iterations.
+  /// Of the preconditioner's matrices. Its vectors are fp64 for fp64, else fp32; in CG fp64 as long
+  /// as rounding them would cost iterations.
   Precision precision = Precision::fp32;
   /// Bound of ||b - A x|| / ||b||. A solve also ends, as KrylovStatus::RoundingLimit, where fp64
   /// can do no better.
@@ -35,8 +35,8 @@ struct SparseOptions {
   int restart = 50;  ///< basis vectors of GMRES and FGMRES; 50: all, of up to 300 unknowns
   std::int64_t max_iterations = 10000;  ///< most iterations of all attempts together
   AmgOptions amg;                       ///< options of the preconditioner Amg
-  /// Called after each iteration, on each rank the same, with its number, over all attempts, and the ||b - A x|| / ||b||
-  /// that the method estimates.
+  /// Called after each iteration, on each rank the same, with its number, over all attempts, and
+  /// the ||b - A x|| / ||b|| that the method estimates.
   std::function<void(std::int64_t, double)> monitor = {};
 };
 
@@ -82,13 +82,15 @@ struct SparseReport {
   std::int64_t iterations = 0;   ///< iterations of all attempts
   double relative_residual = 0;  ///< ||b - A x|| / ||b||, fp64
   double backward_error = 0;     ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
-  /// ||b - b'|| / ||b||, b' the nearest right-hand side that a symmetric A with floating parts has solutions for: no x has
-  /// a smaller relative residual. 0 without such parts.
+  /// ||b - b'|| / ||b||, b' the nearest right-hand side that a symmetric A with floating parts has
+  /// solutions for: no x has a smaller relative residual. 0 without such parts.
   double incompatible = 0;
-  /// The condition of A in the infinity norm, once its rows and columns are scaled by powers of two, is at least this.
+  /// The condition of A in the infinity norm, once its rows and columns are scaled by powers of
+  /// two, is at least this.
   double condition_at_least = 1;
-  /// An estimate of ||x - A^-1 b||_oo / ||x||_oo, more likely too small than too large: by how far x moved while its
-  /// residual fell. NaN where nothing is known, as of a guess that was the solution.
+  /// An estimate of ||x - A^-1 b||_oo / ||x||_oo, more likely too small than too large: by how far
+  /// x moved while its residual fell. NaN where nothing is known, as of a guess that was the
+  /// solution.
   double forward_error = std::numeric_limits<double>::quiet_NaN();
   std::vector<SparseAttempt> attempts;  ///< in order
   std::vector<Level> levels;       ///< of the preconditioner; the matrix alone if it has no levels
@@ -112,38 +114,49 @@ struct SparseReport {
   bool has_incomplete_factor() const {
     return preconditioner == PreconditionerKind::Ic || preconditioner == PreconditionerKind::Ilu;
   }
-  /// The decimal digits of x's largest entry that are right, at most, by `forward_error`: 0 to 15; -1: nothing is known.
+  /// The decimal digits of x's largest entry that are right, at most, by `forward_error`: 0 to 15;
+  /// -1: nothing is known.
   int digits() const;
-  /// What a user should know of the matrix, a sentence or two each: rows without an entry, parts that nothing holds.
+  /// What a user should know of the matrix, a sentence or two each: rows without an entry, parts
+  /// that nothing holds.
   std::vector<std::string> remarks_on_matrix() const;
-  /// The same of x: a right-hand side without a solution, digits that nobody has. Empty where all is well.
+  /// The same of x: a right-hand side without a solution, digits that nobody has. Empty where all
+  /// is well.
   std::vector<std::string> remarks_on_solution() const;
-  /// What may be tried where a solve did not converge, a clause; empty where it did, or nothing is known to help.
+  /// What may be tried where a solve did not converge, a clause; empty where it did, or nothing is
+  /// known to help.
   std::string advice() const;
 };
 
-/// Solves with one matrix: chooses method and preconditioner, sets up once, goes to higher precision where a
-/// lower one does not do. A copy shares the set-up.
+/// Solves with one matrix: chooses method and preconditioner, sets up once, goes to higher
+/// precision where a lower one does not do. A copy shares the set-up.
 ///
-/// Choice   what a forecast says is fastest, see `candidates`: CG if the matrix is symmetric with a positive diagonal, else GMRES-IR, with
-///          an incomplete factor, AMG or the diagonal; up to 300 rows a direct solver. On devices, on several ranks, and with a
-///          preconditioner in 16 bits AMG, or none where a diagonal entry is 0.
-/// Ladder   the next candidate where one breaks down, stalls, or falls behind what the next is expected to take; the direct solver near
-///          the end. A later solve begins with what the last one ended with. With each, 16 bits, fp32, fp64: the next if the residual
-///          stalls (of CG in fp32 the true one alone counts) or a number is no longer finite, from the best x so far. CG that
-///          finds the matrix not positive definite ends the solve if it was asked for, else other methods go on; CG
-///          asked for a matrix whose diagonal is not positive ends at once.
-/// Scales   any that fp64 has: where rows differ much in size, or are far from 1, rows and columns are multiplied by powers
-///          of two, by the diagonal of a matrix that CG is for, else by the largest of each. The tolerance then holds for
-///          ||b - A x|| and for the residual of the equations in the units of x, so that neither a penalty on the diagonal nor
-///          a field in other units hides the rest. Of a solution that fp64 has not, x is what it rounds to if that is better
-///          than the guess, else the guess.
-/// Digits   where x seems to have an error of more than 10^4 tolerances, a solve that has converged goes on to the limit of
-///          fp64 while its residual falls, for at most half as many iterations as it has taken.
-/// Floating Connected parts of the matrix' graph whose rows all add up to 0 leave x open but for a constant on each: x has mean
+/// Choice   what a forecast says is fastest, see `candidates`: CG if the matrix is symmetric with a
+///          positive diagonal, else GMRES-IR, with an incomplete factor, AMG or the diagonal; up to
+///          300 rows a direct solver. On devices, on several ranks, and with a preconditioner in 16
+///          bits AMG, or none where a diagonal entry is 0.
+/// Ladder   the next candidate where one breaks down, stalls, or falls behind what the next is
+///          expected to take; the direct solver near the end. A later solve begins with what the
+///          last one ended with. With each, 16 bits, fp32, fp64: the next if the residual stalls
+///          (of CG in fp32 the true one alone counts) or a number is no longer finite, from the
+///          best x so far. CG that finds the matrix not positive definite ends the solve if it was
+///          asked for, else other methods go on; CG asked for a matrix whose diagonal is not
+///          positive ends at once.
+/// Scales   any that fp64 has: where rows differ much in size, or are far from 1, rows and columns
+///          are multiplied by powers of two, by the diagonal of a matrix that CG is for, else by
+///          the largest of each. The tolerance then holds for ||b - A x|| and for the residual of
+///          the equations in the units of x, so that neither a penalty on the diagonal nor a field
+///          in other units hides the rest. Of a solution that fp64 has not, x is what it rounds to
+///          if that is better than the guess, else the guess.
+/// Digits   where x seems to have an error of more than 10^4 tolerances, a solve that has converged
+///          goes on to the limit of fp64 while its residual falls, for at most half as many
+///          iterations as it has taken.
+/// Floating Connected parts of the matrix' graph whose rows all add up to 0 leave x open but for a
+/// constant on each: x has mean
 ///          0 there. Of a symmetric matrix b is projected onto what has a solution (`incompatible`); where it was not within
 ///          the tolerance, the solve ends as LeastSquares. Of others b must fit.
-/// Empty    rows of A without an entry get x_i = 0 where b_i = 0; elsewhere the system has no solution.
+/// Empty    rows of A without an entry get x_i = 0 where b_i = 0; elsewhere the system has no
+///          solution.
 template <class Exec>
 class SparseSolver {
  public:
@@ -152,13 +165,15 @@ class SparseSolver {
   /// Collective; fences.
   ///
   /// Throws   ValueError for options outside their ranges, CG for a matrix that is not symmetric, a
-  ///          preconditioner that needs a diagonal without zeros where there is none; MemoryError; on all ranks.
+  ///          preconditioner that needs a diagonal without zeros where there is none; MemoryError;
+  ///          on all ranks.
   SparseSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
                SparseOptions const& options = {});
 
-  /// A solver for another matrix with the same options. Of one rank, where A has the pattern of the old matrix, zeros left out, AMG's
-  /// aggregates and the patterns of all products are kept, and values alone are made (`has_old_pattern`); this solver stays as it is.
-  /// Collective; fences. Throws what the constructor throws.
+  /// A solver for another matrix with the same options. Of one rank, where A has the pattern of the
+  /// old matrix, zeros left out, AMG's aggregates and the patterns of all products are kept, and
+  /// values alone are made (`has_old_pattern`); this solver stays as it is. Collective; fences.
+  /// Throws what the constructor throws.
   [[nodiscard]] SparseSolver updated(Exec const& exec, DistributedMatrix<Exec> const& A) const;
   /// Becomes that; where it throws, it stays as it was. A copy stays with the old matrix.
   void update(Exec const& exec, DistributedMatrix<Exec> const& A) { *this = updated(exec, A); }
@@ -173,15 +188,17 @@ class SparseSolver {
   /// Solve A x = b from x as given, in the caller's order: of each rank its rows as it gave them.
   ///
   /// Shape    b and x: rows() of the matrix.
-  /// Result   x is the best that was found, whatever the status, and never has a larger ||b - A x|| than x as given,
-  ///          with 0 on empty rows. The report's numbers are those of x.
+  /// Result   x is the best that was found, whatever the status, and never has a larger ||b - A x||
+  ///          than x as given, with 0 on empty rows. The report's numbers are those of x.
   /// Memory   two vectors; those of the method that runs.
   /// Sync     collective; fences.
-  /// Throws   ShapeError for vectors of other lengths, those in the matrix' order among them; MemoryError, x as it
-  ///          was, where not even the first precision has memory; on all ranks.
+  /// Throws   ShapeError for vectors of other lengths, those in the matrix' order among them;
+  ///          MemoryError, x as it was, where not even the first precision has memory; on all
+  ///          ranks.
   SparseReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                      Vector<double, MemorySpace> const& x);
-  /// The same for vectors in the matrix' order, as A.allocate makes them, without two copies of them.
+  /// The same for vectors in the matrix' order, as A.allocate makes them, without two copies of
+  /// them.
   ///
   /// Throws   ShapeError for vectors of other lengths, those in the caller's order among them.
   SparseReport solve_in_order(Exec const& exec, Vector<double, MemorySpace> const& b,

@@ -9,7 +9,8 @@
 
 namespace strata::trilinos {
 
-/// The ranks of a Teuchos communicator, in their order: a duplicate of the MPI communicator in it. Collective.
+/// The ranks of a Teuchos communicator, in their order: a duplicate of the MPI communicator in it.
+/// Collective.
 ///
 /// Throws   ValueError if it is neither a Teuchos::MpiComm nor a Teuchos::SerialComm.
 sparse::Communicator communicator_of(Teuchos::Comm<int> const& comm);

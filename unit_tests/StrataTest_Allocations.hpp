@@ -12,7 +12,8 @@
 
 namespace strata::test {
 
-/// While it lives, the labels of what Kokkos allocates, in any thread; some releases of it report allocations of no bytes.
+/// While it lives, the labels of what Kokkos allocates, in any thread; some releases of it report
+/// allocations of no bytes.
 class Allocations {
  public:
   Allocations() : saved_(Kokkos::Tools::Experimental::get_callbacks()) {

@@ -10,7 +10,8 @@
 
 namespace strata::test {
 
-/// Sizes of A and of b where A has subnormal numbers, or X has, or a scale is near the ends of fp64.
+/// Sizes of A and of b where A has subnormal numbers, or X has, or a scale is near the ends of
+/// fp64.
 inline constexpr std::pair<double, double> sizes_at_the_ends_of_fp64[] = {
     {1e-320, 1e-320}, {1e-310, 1e-310}, {1e-310, 1e-20}, {1e200, 1e-120}, {1e300, 1e-20},
     {1e300, 1e-120},  {1e300, 1e-173},  {1e300, 1e-200}, {1e-310, 1e200}};

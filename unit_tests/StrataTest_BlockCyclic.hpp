@@ -14,7 +14,8 @@
 #include <memory>
 #include <vector>
 
-// The oracle: a matrix spread over ranks entry by entry, by the formulas of ScaLAPACK's indxg2p and indxg2l.
+// The oracle: a matrix spread over ranks entry by entry, by the formulas of ScaLAPACK's indxg2p and
+// indxg2l.
 namespace strata::test {
 
 /// How a matrix is spread.
@@ -102,8 +103,8 @@ class SpreadMatrix {
   std::vector<double> numbers_;
 };
 
-/// Spreads that so many ranks can have: grids of all shapes, square blocks and others, any first process, ranks that are
-/// outside, blocks that are larger than the matrix.
+/// Spreads that so many ranks can have: grids of all shapes, square blocks and others, any first
+/// process, ranks that are outside, blocks that are larger than the matrix.
 inline std::vector<Spread> spreads(int ranks) {
   std::vector<Spread> all;
   for (int rows = 1; rows <= ranks; ++rows)

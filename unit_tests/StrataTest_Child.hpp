@@ -11,7 +11,8 @@
 
 namespace strata::test {
 
-/// Run f() in a forked process; the text that it returns, or what became of the process. One that hangs is ended.
+/// Run f() in a forked process; the text that it returns, or what became of the process. One that
+/// hangs is ended.
 template <class Function>
 std::string in_child(Function const& f) {
   int ends[2];

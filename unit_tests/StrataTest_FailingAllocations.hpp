@@ -17,8 +17,9 @@
 
 namespace strata::test {
 
-/// While it lives, chosen allocations of Kokkos fail, in every memory space: as when there is no memory they throw
-/// std::runtime_error and leave nothing behind. One at a time; other threads may allocate.
+/// While it lives, chosen allocations of Kokkos fail, in every memory space: as when there is no
+/// memory they throw std::runtime_error and leave nothing behind. One at a time; other threads may
+/// allocate.
 class FailingAllocations {
  public:
   /// What comes after the k-th.
@@ -29,8 +30,8 @@ class FailingAllocations {
       : FailingAllocations([label = std::move(label), fails = std::move(fails)](
                                std::string_view name) { return name == label && fails(); }) {}
 
-  /// The k-th (k >= 1) of those whose labels begin with `prefix` fails, a test's own aside; those after it as `then`
-  /// says.
+  /// The k-th (k >= 1) of those whose labels begin with `prefix` fails, a test's own aside; those
+  /// after it as `then` says.
   explicit FailingAllocations(std::int64_t k, Then then = Then::Succeed,
                               std::string prefix = "strata::")
       : FailingAllocations([k, then, prefix = std::move(prefix)](std::string_view name) {
@@ -84,8 +85,9 @@ class FailingAllocations {
   Kokkos::Tools::Experimental::EventSet saved_;
 };
 
-/// Runs `body(failing)` with the k-th allocation failing, k = 1, 2, ..., until a run in which none failed; returns
-/// how many were made to fail. The body catches what it expects; what it throws ends the loop.
+/// Runs `body(failing)` with the k-th allocation failing, k = 1, 2, ..., until a run in which none
+/// failed; returns how many were made to fail. The body catches what it expects; what it throws
+/// ends the loop.
 template <class Body>
 std::int64_t fail_each_allocation(Body const& body,
                                   FailingAllocations::Then then = FailingAllocations::Then::Succeed,

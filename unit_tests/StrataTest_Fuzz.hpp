@@ -22,11 +22,12 @@
 #include <string>
 #include <utility>
 
-// What all fuzzers share: the seed, the time, the replay of one case and the report. It needs the C++ and
-// POSIX libraries alone, so that tests of the C functions can use it, too.
+// What all fuzzers share: the seed, the time, the replay of one case and the report. It needs the
+// C++ and POSIX libraries alone, so that tests of the C functions can use it, too.
 //
-// A fuzzer draws one random case after the other until its seconds are over. Case k of seed S depends on
-// S and k alone: `--seed S --case k` is the whole of what a finding needs to be seen again.
+// A fuzzer draws one random case after the other until its seconds are over. Case k of seed S
+// depends on S and k alone: `--seed S --case k` is the whole of what a finding needs to be seen
+// again.
 namespace strata::test {
 
 /// A generator of the standard's kind (SplitMix64), with the draws that fuzzers want.
@@ -108,8 +109,8 @@ struct FuzzOptions {
   std::optional<std::int64_t> only;  ///< the case to replay
 };
 
-/// The ranks of a fuzzer of several processes draw the same cases and stop together: what a number is on
-/// the first rank. A fuzzer of one process needs none.
+/// The ranks of a fuzzer of several processes draw the same cases and stop together: what a number
+/// is on the first rank. A fuzzer of one process needs none.
 using FuzzAgreement = std::function<std::uint64_t(std::uint64_t)>;
 
 namespace detail {
@@ -117,7 +118,8 @@ namespace detail {
 inline constexpr unsigned most_seconds_of_a_case = 300;
 inline constexpr int most_findings = 20;
 
-/// Says which case ran where the process dies, then leaves the signal to what would have had it, as a sanitizer.
+/// Says which case ran where the process dies, then leaves the signal to what would have had it, as
+/// a sanitizer.
 class DeathWatch {
  public:
   DeathWatch() {
@@ -192,9 +194,9 @@ std::string run_case(FuzzCase& one, Body const& body) {
 /// Runs body(FuzzCase&) on case after case until the seconds are over, or on the one that is asked
 /// for. Exit status 1 if a case found something or let an exception escape.
 ///
-/// Prints   the seed at the start; with each finding the case's description and how to replay it, also
-///          where the process dies or a case takes more than five minutes; at the end the number of cases.
-///          It stops after 20 cases with findings.
+/// Prints   the seed at the start; with each finding the case's description and how to replay it,
+///          also where the process dies or a case takes more than five minutes; at the end the
+///          number of cases. It stops after 20 cases with findings.
 template <class Body>
 int fuzz(int argc, char** argv, Body const& body, FuzzAgreement const& agree = {}) {
   using Clock = std::chrono::steady_clock;

@@ -16,7 +16,8 @@ namespace strata::test {
 /// in calls that were given none). An instance that the library made for itself on the same device
 /// (`LeafBlas::urgent`) is none of the caller's, and no offence; the default instance always is.
 ///
-/// Of backends whose instances Kokkos does not tell apart (Serial, OpenMP) only the fences are seen.
+/// Of backends whose instances Kokkos does not tell apart (Serial, OpenMP) only the fences are
+/// seen.
 class InstanceRecorder {
  public:
   template <class ExecutionSpace>

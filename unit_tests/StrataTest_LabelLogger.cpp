@@ -31,7 +31,8 @@ void log(char const* kind, std::string const& label) {
   events.insert(std::string(kind) + '\t' + (regions.empty() ? "" : regions.back()) + '\t' + label);
 }
 
-// Kokkos counts instances from 1; 0 in the low 17 bits of a fence's device number means all of them.
+// Kokkos counts instances from 1; 0 in the low 17 bits of a fence's device number means all of
+// them.
 bool is_global(std::uint32_t device) { return (device & 0x1ffffu) == 0; }
 
 }  // namespace

@@ -9,7 +9,8 @@
 #include <map>
 #include <string>
 
-// For programs that test what happens before, at and after a process' ends, where GoogleTest's do not reach.
+// For programs that test what happens before, at and after a process' ends, where GoogleTest's do
+// not reach.
 namespace strata::test {
 
 inline int failures = 0;

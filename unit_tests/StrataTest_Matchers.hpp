@@ -24,8 +24,9 @@ struct ErrorBound {
   double unit = 0;        ///< error of a matrix unit's own sums, relative to their magnitude
 };
 
-/// The factor of all bounds: |actual - expected| <= c ((terms + 4) u_accumulator + u_result) magnitude, where
-/// `magnitude` is the same formula with absolute values. Two of the terms are alpha's and beta's.
+/// The factor of all bounds: |actual - expected| <= c ((terms + 4) u_accumulator + u_result)
+/// magnitude, where `magnitude` is the same formula with absolute values. Two of the terms are
+/// alpha's and beta's.
 inline constexpr double bound_factor = 2;
 
 /// Each element with in_part(i, j) of `actual` is `expected` to the bound; NaN fails.

@@ -12,7 +12,8 @@ namespace strata::test {
 /// The larger number; NaN if one of them is.
 inline long double larger(long double a, long double b) { return a >= b || std::isnan(a) ? a : b; }
 
-/// What a solution x of A x = b is judged by: maximum norms in extended precision, NaN if a number is.
+/// What a solution x of A x = b is judged by: maximum norms in extended precision, NaN if a number
+/// is.
 struct ResidualNorms {
   long double A = 0, residual = 0, x = 0, b = 0;
 

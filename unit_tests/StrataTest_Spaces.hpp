@@ -39,8 +39,8 @@ struct SpaceNames {
   }
 };
 
-/// How many instances a space can be partitioned in: one of OpenMP needs a thread of its own, or Kokkos aborts; those of
-/// Serial share the thread that calls.
+/// How many instances a space can be partitioned in: one of OpenMP needs a thread of its own, or
+/// Kokkos aborts; those of Serial share the thread that calls.
 template <class Space>
 int most_instances() {
   if (Space::name() == std::string_view("Serial")) return std::numeric_limits<int>::max();

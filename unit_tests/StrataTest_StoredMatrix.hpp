@@ -22,7 +22,8 @@ class StoredMatrix {
  public:
   using Matrix = MatrixRef<typename Space::memory_space>;
 
-  /// `values` / 2^scale_exponent, rounded to `precision`, with `pad` rows of a pattern below each column.
+  /// `values` / 2^scale_exponent, rounded to `precision`, with `pad` rows of a pattern below each
+  /// column.
   StoredMatrix(HostMatrix const& values, Precision precision, std::int64_t pad = 0,
                std::optional<int> scale_exponent = {})
       : rows_(static_cast<std::int64_t>(values.extent(0))),

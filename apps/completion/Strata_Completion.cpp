@@ -31,7 +31,8 @@ bool takes_files(CLI::App& command) {
 
 bool takes_value(CLI::Option const& option) { return option.get_items_expected_max() > 0; }
 
-// The lower-case words among the alternatives that its type and its checks name, as "LIST|auto" or "{auto,fp64}".
+// The lower-case words among the alternatives that its type and its checks name, as "LIST|auto" or
+// "{auto,fp64}".
 std::string words_of(CLI::Option& option) {
   static std::regex const alternative("(^|[|:{,])([a-z][a-z0-9_-]*)(?=$|[|},])");
   std::string text = option.get_type_name(), words;

@@ -17,8 +17,8 @@ namespace {
 
 bool shows_all = false;
 
-// Words in lines of the terminal's width, all but the first of which begin with `margin` blanks; `column` is where the
-// first one goes on.
+// Words in lines of the terminal's width, all but the first of which begin with `margin` blanks;
+// `column` is where the first one goes on.
 std::string wrapped(std::string const& text, std::size_t column, std::size_t margin) {
   std::size_t const width = static_cast<std::size_t>(terminal_width());
   std::string out;

@@ -13,11 +13,13 @@ namespace strata::apps {
 /// From now on --help lists every option.
 void show_all_in_help();
 
-/// The help of a command: two examples at its head, groups of options with one empty line between them, lines that are
-/// no longer than the terminal is wide. Which option needs or excludes which is not said.
+/// The help of a command: two examples at its head, groups of options with one empty line between
+/// them, lines that are no longer than the terminal is wide. Which option needs or excludes which
+/// is not said.
 class HelpFormatter : public CLI::Formatter {
  public:
-  /// `first`: the options that most users need, which --help lists; --help all has the rest. None: all.
+  /// `first`: the options that most users need, which --help lists; --help all has the rest. None:
+  /// all.
   explicit HelpFormatter(std::string examples, std::vector<std::string> first = {});
 
   std::string make_help(CLI::App const* app, std::string name,

@@ -36,14 +36,16 @@ struct HpgmxpRequest {
 /// Add the options of `strata hpgmxp` to its sub-command; parsing writes to `request`.
 void add_hpgmxp_options(CLI::App& command, HpgmxpRequest& request);
 
-/// The benchmark's options from the words, the input file and the defaults, in this order of precedence.
+/// The benchmark's options from the words, the input file and the defaults, in this order of
+/// precedence.
 ///
 /// A dimension that is not given is the one before it. Throws UsageError.
 sparse::HpgmxpOptions resolved(HpgmxpRequest const& request);
 
 /// Run the HPG-MxP benchmark and report it on rank 0: table, JSON, the public codes' report.
 ///
-/// Result   NotConverged if the validation failed. An error that all ranks know of is reported by rank 0.
+/// Result   NotConverged if the validation failed. An error that all ranks know of is reported by
+///          rank 0.
 /// Throws   UsageError and what the library throws, on one rank.
 Exit hpgmxp(HpgmxpRequest const& request);
 
@@ -74,7 +76,8 @@ std::string columns_in_words(sparse::ColumnForms const& columns);
 
 /// As schema/hpgmxp.schema.json describes it.
 Report report(HpgmxpOutcome const& outcome);
-/// "Section::key=value" lines whose keys the public parse script understands, misspelt where it wants them so.
+/// "Section::key=value" lines whose keys the public parse script understands, misspelt where it
+/// wants them so.
 std::string public_report(HpgmxpOutcome const& outcome);
 
 struct NamedMotif {

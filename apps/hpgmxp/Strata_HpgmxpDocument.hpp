@@ -124,7 +124,8 @@ inline std::optional<PhaseOfRun> phase_of(HpgmxpOutcome const& outcome,
 
 }  // namespace detail
 
-/// The benchmark's figure: flops of the mixed phase times the penalty; nothing if either did not run.
+/// The benchmark's figure: flops of the mixed phase times the penalty; nothing if either did not
+/// run.
 std::optional<double> rating_gflops(HpgmxpOutcome const& outcome);
 
 /// All that the document tells.

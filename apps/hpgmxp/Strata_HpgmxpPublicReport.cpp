@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-// The keys are those of the public codes' output file, which their script reads. "Orho" and "Restic" are
-// theirs, as are the blanks.
+// The keys are those of the public codes' output file, which their script reads. "Orho" and
+// "Restic" are theirs, as are the blanks.
 
 namespace strata::apps {
 
@@ -38,7 +38,8 @@ class Lines {
   std::ostringstream text_;
 };
 
-// Motifs as the public codes group them, and the names of each group in their three tables; none: not there.
+// Motifs as the public codes group them, and the names of each group in their three tables; none:
+// not there.
 struct Group {
   std::vector<Motif> motifs;
   char const *time, *bandwidth, *flops;
@@ -222,7 +223,8 @@ void add_times(Lines& lines, std::vector<Work> const& works) {
   }
 }
 
-// What is told of both phases. Rates of motifs are those of the recorded solve, the totals those of the timed ones.
+// What is told of both phases. Rates of motifs are those of the recorded solve, the totals those of
+// the timed ones.
 void add_phases(Lines& lines, HpgmxpResult const& result, double penalty) {
   std::vector<Work> works;
   if (result.mixed) works.emplace_back(result, *result.mixed);

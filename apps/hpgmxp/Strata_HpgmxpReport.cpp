@@ -16,7 +16,8 @@ namespace {
 
 constexpr double official_seconds = 1800, least_share = 0.25;
 
-// Standard validation: the paper's code has restart 30 and eight ranks, the reference restart 40 and four.
+// Standard validation: the paper's code has restart 30 and eight ranks, the reference restart 40
+// and four.
 bool has_the_ranks_of_a_rule(sparse::HpgmxpValidation const& validation, int ranks, int restart) {
   return validation.ranks == std::min(8, ranks) ||
          (restart == 40 && validation.ranks == std::min(4, ranks));
@@ -135,8 +136,9 @@ void show_free(Report& report, HpgmxpOutcome const& outcome) {
 
 }  // namespace
 
-// The rules leave free: the order of rows and colours, formats of values, columns and vectors in the inner solver, and
-// how messages travel and what runs beside them. Orthogonalisation is not an option here.
+// The rules leave free: the order of rows and colours, formats of values, columns and vectors in
+// the inner solver, and how messages travel and what runs beside them. Orthogonalisation is not an
+// option here.
 std::vector<std::string> departures(HpgmxpOutcome const& outcome) {
   auto const& [run, options, result, estimate, memory, free] = outcome;
   std::vector<std::string> rules;

@@ -42,7 +42,8 @@ std::vector<std::string> parts(std::string_view text) {
   return list;
 }
 
-// Whether the threads of the BLAS and those of Kokkos' host backend are in each other's way, in words.
+// Whether the threads of the BLAS and those of Kokkos' host backend are in each other's way, in
+// words.
 std::string waiting(BlasThreading const& threads) {
   char const* const policy = std::getenv("OMP_WAIT_POLICY");  // NOLINT(concurrency-mt-unsafe)
   Kokkos::DefaultHostExecutionSpace const host;
@@ -89,7 +90,7 @@ void show_devices(Report& report, Devices const& found) {
 }  // namespace
 
 Program this_program() {
-  return {configuration(),       devices(),    mpi_library(),          Exec::name(),
+  return {configuration(),      devices(),    mpi_library(),          Exec::name(),
           Exec().concurrency(), STRATA_NLOPT, parts(STRATA_NOT_BUILT)};
 }
 

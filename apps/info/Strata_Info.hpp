@@ -22,8 +22,8 @@ struct InfoOptions {
 /// Add the options of `strata info` to its sub-command; parsing writes to `options`.
 void add_info_options(CLI::App& command, InfoOptions& options);
 
-/// `strata info`: print versions, backends, devices, memory and matrix units, as a table or as JSON; or the
-/// JSON schema of a document.
+/// `strata info`: print versions, backends, devices, memory and matrix units, as a table or as
+/// JSON; or the JSON schema of a document.
 ///
 /// Throws   VendorError if the GPUs' runtime fails.
 Exit info(InfoOptions const& options);

@@ -124,11 +124,12 @@ struct Observations {
 
 /// The fit that is asked for: the library's defaults with --start, --lower, --upper and --fix.
 ///
-/// Throws   UsageError for a name in --fix that is no parameter's; what `default_fit_options` throws.
+/// Throws   UsageError for a name in --fix that is no parameter's; what `default_fit_options`
+///          throws.
 geostat::FitOptions fit_options(MleOptions const& options, Observations const& data);
 
-/// `strata mle`: read observations and fit, evaluate or predict, or make a synthetic field; write the files asked
-/// for, print the report. All ranks work, rank 0 writes and prints.
+/// `strata mle`: read observations and fit, evaluate or predict, or make a synthetic field; write
+/// the files asked for, print the report. All ranks work, rank 0 writes and prints.
 ///
 /// Throws   UsageError for input that can't be used; Error for everything else that fails.
 Exit mle(MleOptions options);
@@ -232,8 +233,9 @@ void explain(MleResult const& result);
 /// As schema/mle.schema.json describes it.
 Report report(MleResult const& result);
 
-/// Let the factors that are made with `how` tell how far they are, in two phases, and end the run where a signal asks for it,
-/// until what is returned is set to false: a factor that is kept keeps these functions.
+/// Let the factors that are made with `how` tell how far they are, in two phases, and end the run
+/// where a signal asks for it, until what is returned is set to false: a factor that is kept keeps
+/// these functions.
 std::shared_ptr<std::atomic<bool>> watch_factors(geostat::CovarianceFactorOptions& how,
                                                  std::int64_t n, std::string const& of,
                                                  Progress& progress);
@@ -248,7 +250,8 @@ bool reports(MleOptions const& options);
 void validate(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
               Observations const& data, MleFactor& factor, Progress& progress, MleResult& result);
 
-/// Kriging at the locations of --predict or --predict-grid, to --output, with --simulations. Collective.
+/// Kriging at the locations of --predict or --predict-grid, to --output, with --simulations.
+/// Collective.
 void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
              Observations const& data, MleFactor& factor, Progress& progress, MleResult& result);
 
@@ -265,7 +268,8 @@ struct Search {
   void end(std::string const& why, MleResult& result) const;
 };
 
-/// Whether an error that all ranks have came of a signal that any of them got. Collective; nullptr: one rank.
+/// Whether an error that all ranks have came of a signal that any of them got. Collective; nullptr:
+/// one rank.
 bool is_end_of_all(Communicator const* comm, std::exception const& error);
 
 }  // namespace strata::apps

@@ -89,12 +89,12 @@ void show_prediction(Report& report, MleResult const& result) {
   report.only_screen("locations", prediction.grid.empty()
                                       ? words(prediction.count, " of ", prediction.locations)
                                       : words(prediction.count, " cells of ", prediction.grid));
-  report.only_screen(
-      "average",
-      has_variance ? words(prediction.mean, ", kriging standard error ",
-                           std::sqrt(prediction.variance), " of the field, ",
-                           std::sqrt(prediction.observation_variance), " of an observation")
-                   : words(prediction.mean));
+  report.only_screen("average",
+                     has_variance
+                         ? words(prediction.mean, ", kriging standard error ",
+                                 std::sqrt(prediction.variance), " of the field, ",
+                                 std::sqrt(prediction.observation_variance), " of an observation")
+                         : words(prediction.mean));
   report.only_screen("variance, sd",
                      has_variance ? words("of the field without noise, by ", kriging) : "");
   if (has_variance)

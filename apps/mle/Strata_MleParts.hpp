@@ -219,9 +219,9 @@ struct Coverage {
 /// What is told of it.
 constexpr auto fields_of(Coverage const*) {
   using C = Coverage;
-  return std::tuple(Field("level", &C::level, "Level of the prediction intervals."),
-                    Field("part", &C::part, "Part of the observations inside.",
-                          {.schema = R"("minimum": 0)"}));
+  return std::tuple(
+      Field("level", &C::level, "Level of the prediction intervals."),
+      Field("part", &C::part, "Part of the observations inside.", {.schema = R"("minimum": 0)"}));
 }
 
 /// What is told of an outlier.
@@ -247,14 +247,15 @@ constexpr auto fields_of(ValidationSummary const*) {
             "Mean square of the residuals in their standard deviations; near 1 where variances "
             "are right.",
             {.schema = R"("minimum": 0)"}),
-      Field("coverage",
-            [](V const& v) {
-              std::vector<Coverage> all;
-              for (std::size_t k = 0; k < v.of.coverage.size(); ++k)
-                all.push_back({geostat::coverage_levels[k], v.of.coverage[k]});
-              return all;
-            },
-            "Coverage of prediction intervals."),
+      Field(
+          "coverage",
+          [](V const& v) {
+            std::vector<Coverage> all;
+            for (std::size_t k = 0; k < v.of.coverage.size(); ++k)
+              all.push_back({geostat::coverage_levels[k], v.of.coverage[k]});
+            return all;
+          },
+          "Coverage of prediction intervals."),
       Field("without", [](V const& v) { return v.of.without; },
             "Number of observations whose trend the others do not tell.",
             {.schema = R"("minimum": 0)"}),

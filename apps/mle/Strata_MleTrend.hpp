@@ -29,8 +29,9 @@ struct TrendTerms {
   bool constant = true;
   std::vector<Term> terms;  ///< beside it
 
-  /// "0", "1", or terms separated by commas, with a constant unless one of them is 0. A term is a product, as "x*elev", of
-  /// NAME, NAME^K, log(NAME) and sqrt(NAME); "poly2" is all terms of the coordinates of degree 1 and 2.
+  /// "0", "1", or terms separated by commas, with a constant unless one of them is 0. A term is a
+  /// product, as "x*elev", of NAME, NAME^K, log(NAME) and sqrt(NAME); "poly2" is all terms of the
+  /// coordinates of degree 1 and 2.
   ///
   /// Throws   ValueError that quotes the term.
   static TrendTerms parse(std::string const& text);

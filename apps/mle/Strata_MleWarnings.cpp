@@ -18,8 +18,8 @@ std::string numbers(geostat::MaternCovariance const& theta) {
 
 namespace {
 
-// Coordinates under x,y that may be degrees: inside the globe's, and further from 0 than they are apart, or
-// round most of it.
+// Coordinates under x,y that may be degrees: inside the globe's, and further from 0 than they are
+// apart, or round most of it.
 bool look_like_degrees(geostat::Locations const& locations) {
   if (locations.metric == geostat::Metric::GreatCircle || locations.size() < 10) return false;
   auto const [left, right] = std::ranges::minmax(locations.x);

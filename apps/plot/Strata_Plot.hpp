@@ -23,7 +23,8 @@ struct PlotOptions {
 /// Add the options of `strata plot` to its sub-command; parsing writes to `options`.
 void add_plot_options(CLI::App& command, PlotOptions& options);
 
-/// `strata plot`: Python runs the script that is installed with the program, and says how that ended.
+/// `strata plot`: Python runs the script that is installed with the program, and says how that
+/// ended.
 ///
 /// Throws   UsageError; Error if there is no script or no Python 3.8 or later.
 Exit plot(PlotOptions const& options);

@@ -6,10 +6,12 @@
 #include <functional>
 #include <string>
 
-// How a run ends early, as a scheduler asks it to before its time limit: at the next point where nothing is lost.
+// How a run ends early, as a scheduler asks it to before its time limit: at the next point where
+// nothing is lost.
 namespace strata::apps {
 
-/// While it lives, SIGTERM and SIGUSR1 do not kill the process, but ask for its end. The second of a kind kills it.
+/// While it lives, SIGTERM and SIGUSR1 do not kill the process, but ask for its end. The second of
+/// a kind kills it.
 class EndSignals {
  public:
   EndSignals();

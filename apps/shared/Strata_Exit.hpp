@@ -46,12 +46,14 @@ struct Output {
   std::string option, path;
 };
 
-/// Refuse paths that results could not be written to, or that two are: found now rather than after an hour's work.
+/// Refuse paths that results could not be written to, or that two are: found now rather than after
+/// an hour's work.
 ///
 /// Throws   UsageError that names the option.
 void check_writable(std::vector<Output> const& outputs);
 
-/// Whether both paths lead to one file, which need not be there; never so for a device as /dev/null.
+/// Whether both paths lead to one file, which need not be there; never so for a device as
+/// /dev/null.
 bool are_one_file(std::string const& a, std::string const& b);
 
 /// What a command may use of a host's memory.
@@ -63,18 +65,19 @@ struct MemoryLimit {
 /// `max_memory` bytes, or where that is 0 what the machine has available now.
 MemoryLimit memory_limit(std::size_t max_memory);
 
-/// Refuse a run before anything is allocated. `what` ends in "needs"; `detail` stands behind the bytes.
+/// Refuse a run before anything is allocated. `what` ends in "needs"; `detail` stands behind the
+/// bytes.
 ///
 /// Throws   MemoryError with the bytes needed and allowed if that is more than the limit.
 void require_memory(MemoryLimit const& limit, double bytes, std::string const& what,
                     std::string const& detail = "");
 
-/// Whether an error is the machine's, so that the same command may succeed another time: a full disk or quota, a device that
-/// fails to read or write.
+/// Whether an error is the machine's, so that the same command may succeed another time: a full
+/// disk or quota, a device that fails to read or write.
 bool is_of_machine(Error const& error);
 
-/// Call `f`; what the library throws there is about the user's arguments or files, unless it is the machine's or a vendor library
-/// failed.
+/// Call `f`; what the library throws there is about the user's arguments or files, unless it is the
+/// machine's or a vendor library failed.
 template <class Function>
 decltype(auto) as_usage(Function&& f) {
   try {

@@ -10,8 +10,9 @@ class Option;
 
 namespace strata::apps {
 
-/// Refuse results in a file that the command reads, the description of raw numbers among them, and --save-config in
-/// another result's: before anything is read. A file of --config may be that of --save-config.
+/// Refuse results in a file that the command reads, the description of raw numbers among them, and
+/// --save-config in another result's: before anything is read. A file of --config may be that of
+/// --save-config.
 ///
 /// Throws   UsageError that names both options.
 void check_files(CLI::App const& program);

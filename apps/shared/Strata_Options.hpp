@@ -17,7 +17,8 @@
 
 namespace strata::apps {
 
-/// Words that an option takes and that its type does not name, "a|b|c", for completion: any text passes the check.
+/// Words that an option takes and that its type does not name, "a|b|c", for completion: any text
+/// passes the check.
 inline CLI::Validator suggested(std::string words) {
   return CLI::Validator([](std::string&) { return std::string(); }, "", std::move(words));
 }
@@ -31,7 +32,8 @@ std::string alternatives() {
   return list;
 }
 
-/// Options of a command under one heading of its help. `type` is what stands for the value there; "": nothing.
+/// Options of a command under one heading of its help. `type` is what stands for the value there;
+/// "": nothing.
 class OptionGroup {
  public:
   OptionGroup(CLI::App& command, std::string heading)

@@ -11,8 +11,8 @@ namespace strata::apps {
 
 /// One line on the terminal that says what is being done and for how long; rewritten in place.
 ///
-/// It appears once the program has run for half a second and is gone when the Progress is. Nothing is written unless
-/// standard error is a terminal that can rewrite a line.
+/// It appears once the program has run for half a second and is gone when the Progress is. Nothing
+/// is written unless standard error is a terminal that can rewrite a line.
 class Progress {
  public:
   /// Not `shown`: of a rank that does not report.
@@ -26,14 +26,15 @@ class Progress {
 
   /// From now on the program does this.
   void phase(std::string text);
-  /// This part of the phase's work is done, 0 to 1: after a second the line has the time left. Less than before: it begins
-  /// anew. Any thread may call it.
+  /// This part of the phase's work is done, 0 to 1: after a second the line has the time left. Less
+  /// than before: it begins anew. Any thread may call it.
   void done(double part);
   /// So many seconds are left, or at most. Any thread may call it.
   void left(double seconds, bool at_most = false);
   /// Take the line away, before something else is printed.
   void clear();
-  /// `print` writes to stderr in the place of the line, which comes back below it: the phase goes on.
+  /// `print` writes to stderr in the place of the line, which comes back below it: the phase goes
+  /// on.
   void aside(std::function<void()> const& print);
 
  private:

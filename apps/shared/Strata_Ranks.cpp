@@ -25,7 +25,8 @@ namespace strata::apps {
 #ifdef STRATA_ENABLE_MPI
 MpiSession::MpiSession() {
   int provided = MPI_THREAD_SINGLE;
-  // Errors of MPI_Init_thread itself end the program: there is no communicator yet whose handler says otherwise.
+  // Errors of MPI_Init_thread itself end the program: there is no communicator yet whose handler
+  // says otherwise.
   (void)MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   if (provided >= MPI_THREAD_FUNNELED) return;
   MPI_Finalize();
@@ -81,7 +82,8 @@ Exit tell(sparse::Communicator const& comm, Exit exit, std::exception const& err
 #ifdef STRATA_ENABLE_MPI
 namespace {
 
-// MPICH's launcher drops what it has not read from a rank when that calls MPI_Abort. It is given 0.1 s to read.
+// MPICH's launcher drops what it has not read from a rank when that calls MPI_Abort. It is given
+// 0.1 s to read.
 void await_reader(int pipe) {
   constexpr int tries = 100, microseconds = 1000;
   int unread = 0;

@@ -14,8 +14,8 @@ namespace strata::apps {
 
 /// MPI from here to the end of the object's life, if the program was built with it.
 ///
-/// To be made before Kokkos is initialised, so that each rank gets a device of its own. Only the thread that makes it
-/// calls MPI. Throws VendorError if MPI can't have threads beside that one.
+/// To be made before Kokkos is initialised, so that each rank gets a device of its own. Only the
+/// thread that makes it calls MPI. Throws VendorError if MPI can't have threads beside that one.
 class MpiSession {
  public:
   MpiSession();
@@ -33,7 +33,8 @@ struct RankMemory {
   double available = 0;  ///< bytes: of a host what is free now; a device's in all
   double installed = 0;  ///< bytes in all
 };
-/// An equal part for each rank that shares this one's host or, where there are devices, its device. Collective.
+/// An equal part for each rank that shares this one's host or, where there are devices, its device.
+/// Collective.
 RankMemory memory_of_rank(sparse::Communicator const& comm);
 
 /// Tell an error and return `exit`: If all ranks have the same error, rank 0 prints it before any
@@ -41,8 +42,8 @@ RankMemory memory_of_rank(sparse::Communicator const& comm);
 /// rank by itself throws on to main.
 Exit tell(sparse::Communicator const& comm, Exit exit, std::exception const& error);
 
-/// Call `body`, which ranks run together, and end none of them before all have ended: a launcher ends the others when one
-/// ends without success. Errors as `tell` does it.
+/// Call `body`, which ranks run together, and end none of them before all have ended: a launcher
+/// ends the others when one ends without success. Errors as `tell` does it.
 template <class Body>
 Exit on_ranks(sparse::Communicator const& comm, Body const& body) {
   try {
@@ -55,7 +56,8 @@ Exit on_ranks(sparse::Communicator const& comm, Body const& body) {
   }
 }
 
-/// End all ranks at once with Exit::Failed, after an error that only this one knows of and that they would wait for.
+/// End all ranks at once with Exit::Failed, after an error that only this one knows of and that
+/// they would wait for.
 [[noreturn]] void end_all_ranks(std::string_view message);
 
 /// A UsageError that all ranks have.

@@ -15,7 +15,8 @@
 
 namespace strata::apps {
 
-/// How a number looks on screen, as printf's format for a double: any other text may stand around it.
+/// How a number looks on screen, as printf's format for a double: any other text may stand around
+/// it.
 namespace unit {
 inline constexpr char const* plain = "";       ///< integers in full, else six digits
 inline constexpr char const* bytes = "bytes";  ///< see `in_bytes`
@@ -24,17 +25,18 @@ inline constexpr char const* short_seconds = "%.3g s";
 inline constexpr char const* error = "%.2e";
 }  // namespace unit
 
-/// What a run tells: a list of values in sections, from which one printer makes the table for people, and another the
-/// JSON document for machines.
+/// What a run tells: a list of values in sections, from which one printer makes the table for
+/// people, and another the JSON document for machines.
 ///
-/// A key is the path of a value in the document, as "seconds/total"; "attempts/-" is one more element of that list. A
-/// value that is not known is null: the document says so, the table has no row of it. Of lists and objects the table has
-/// the elements in one row.
+/// A key is the path of a value in the document, as "seconds/total"; "attempts/-" is one more
+/// element of that list. A value that is not known is null: the document says so, the table has no
+/// row of it. Of lists and objects the table has the elements in one row.
 class Report {
  public:
   using Value = nlohmann::ordered_json;
 
-  /// Begin a section. The table has its title if a row of it; `prefix` goes before the keys that follow.
+  /// Begin a section. The table has its title if a row of it; `prefix` goes before the keys that
+  /// follow.
   void section(std::string title, std::string prefix = "");
 
   /// A value of both; `note` stands behind it in brackets.
@@ -68,7 +70,8 @@ class Report {
   /// The document, numbers that are not finite as null.
   Value json() const;
   std::string json_text() const;
-  /// Write the document to a file; nothing if the path is empty or "-", for `print`. Throws IoError.
+  /// Write the document to a file; nothing if the path is empty or "-", for `print`. Throws
+  /// IoError.
   void write(std::string const& path) const;
 
  private:
@@ -91,7 +94,8 @@ Report::Value or_null(std::optional<T> const& value) {
   return value ? Report::Value(*value) : Report::Value(nullptr);
 }
 
-/// Add what `strata info` tells, versions, backends and devices, to another command's document, as `configuration`.
+/// Add what `strata info` tells, versions, backends and devices, to another command's document, as
+/// `configuration`.
 void add_configuration(Report& report);
 
 }  // namespace strata::apps

@@ -15,8 +15,8 @@ bool has_terminal();
 /// Columns of the terminal that standard output is; of COLUMNS, or 80, where it is none.
 int terminal_width();
 
-/// "strata: ..." in red, or "strata: warning: ..." in yellow, for standard error; plain where that is no terminal, or where
-/// NO_COLOR is set. Nothing else that the program prints has a colour.
+/// "strata: ..." in red, or "strata: warning: ..." in yellow, for standard error; plain where that
+/// is no terminal, or where NO_COLOR is set. Nothing else that the program prints has a colour.
 std::string error_line(std::string const& message);
 std::string warning_line(std::string const& message);
 

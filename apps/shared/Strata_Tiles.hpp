@@ -33,7 +33,8 @@ class OptionGroup;
 class Progress;
 class Report;
 
-/// How a matrix in tiles is kept and factored; `strata mle` and `strata solve --out-of-core` have it.
+/// How a matrix in tiles is kept and factored; `strata mle` and `strata solve --out-of-core` have
+/// it.
 struct TileOptions {
   std::vector<Precision> precisions;  ///< empty: fp64, or all four with an epsilon
   double epsilon = 0;
@@ -50,27 +51,31 @@ struct TileOptions {
 /// Add them to a command.
 void add_tile_options(OptionGroup& group, TileOptions& options);
 
-/// Throws   UsageError for numbers out of range, precisions that are never used, and a grid of more or fewer ranks than there
-///          are; nullptr: one.
+/// Throws   UsageError for numbers out of range, precisions that are never used, and a grid of more
+///          or fewer ranks than there are; nullptr: one.
 void check(TileOptions const& options, Communicator const* comm);
 
-/// Refuse a --device-memory in which not one stream could work on tiles of that order, before the matrix is filled.
+/// Refuse a --device-memory in which not one stream could work on tiles of that order, before the
+/// matrix is filled.
 ///
 /// Throws   UsageError with both numbers of bytes.
 void require_device_memory(TileOptions const& options, std::int64_t n, std::int64_t tile);
 
 ooc::PrecisionRule precision_rule(TileOptions const& options);
-/// The devices asked for; ranks of a host have devices of their own, as long as there are enough. Collective; nullptr: one rank.
+/// The devices asked for; ranks of a host have devices of their own, as long as there are enough.
+/// Collective; nullptr: one rank.
 ooc::Devices tile_devices(TileOptions const& options, Communicator const* comm);
 
-/// The most bytes of tiles that one of several ranks has of all, and of room for tiles of the others.
+/// The most bytes of tiles that one of several ranks has of all, and of room for tiles of the
+/// others.
 struct RankBytes {
   double own, room;
 };
 RankBytes tile_bytes_of_rank(double all, std::int64_t n, std::int64_t tile,
                              TileOptions const& options, Communicator const* comm);
 
-/// For `CholeskyOptions::on_task` of a matrix of so many rows of tiles, shared by so many ranks: tells how far it is.
+/// For `CholeskyOptions::on_task` of a matrix of so many rows of tiles, shared by so many ranks:
+/// tells how far it is.
 std::function<void(ooc::Task const&)> count_tasks(std::int64_t rows, int ranks, Progress& progress);
 
 /// For `CholeskyOptions::on_silence`: warns of a rank that keeps this one waiting.

@@ -23,9 +23,11 @@ std::string no_command(CLI::App const& program, std::string const& word);
 /// "(strata solve --help lists the options)", of the command that was called.
 std::string where_help_is(CLI::App const& program);
 
-/// What an option is called that had another name, with or without its dashes; else the name itself.
+/// What an option is called that had another name, with or without its dashes; else the name
+/// itself.
 std::string todays_name(std::string const& name);
-/// The words of a command line with today's names of options; a hint on standard error for each that has changed.
+/// The words of a command line with today's names of options; a hint on standard error for each
+/// that has changed.
 std::vector<std::string> in_todays_names(std::vector<std::string> words);
 
 }  // namespace strata::apps

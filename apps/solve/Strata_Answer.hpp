@@ -40,8 +40,8 @@ std::string verdict(SolveResult const& result);
 std::string verdict(OutOfCoreResult const& result);
 std::string verdict(SparseOutcome const& outcome);
 
-/// Some numbers of X, the largest one, and where X was written or how to keep it; the verdict at the end. Nothing if there
-/// is no X.
+/// Some numbers of X, the largest one, and where X was written or how to keep it; the verdict at
+/// the end. Nothing if there is no X.
 void print(std::ostream& out, Answer const& answer, std::string const& place_of_file,
            std::string const& verdict);
 

@@ -50,7 +50,8 @@ struct SparseSolveOptions {
   sparse::SparseOptions solver;
 };
 
-/// What the user asked `strata solve` for. Of matrix, locations, kind, matern and sparse.model exactly one is set.
+/// What the user asked `strata solve` for. Of matrix, locations, kind, matern and sparse.model
+/// exactly one is set.
 struct SolveOptions {
   bool force_sparse = false, force_dense = false, out_of_core = false;
   SparseSolveOptions sparse;
@@ -87,7 +88,8 @@ struct SolveOptions {
   bool brief = false;               ///< print only the answer of the report
 };
 
-/// Memory as --max-memory says, or what is available; `progress`, if there is one, has the part that was read.
+/// Memory as --max-memory says, or what is available; `progress`, if there is one, has the part
+/// that was read.
 ReadOptions read_options(SolveOptions const& options, Progress* progress = nullptr);
 
 /// Add the options of `strata solve` to its sub-command; parsing writes to `options`.
@@ -96,12 +98,14 @@ void add_solve_options(CLI::App& command, SolveOptions& options);
 /// Look once at the matrix file, if there is one; what is wrong with it is for `check` to say.
 void look_at_file(SolveOptions& options);
 
-/// Which solver: the forced one, else the sparse one for its model problems and for coordinate files.
+/// Which solver: the forced one, else the sparse one for its model problems and for coordinate
+/// files.
 ///
 /// A file that can't be read counts as sparse: then all ranks say what is wrong with it.
 bool is_sparse(SolveOptions const& options);
 
-/// Refuse options that don't go together or not with the kind of the matrix, and results that could not be written.
+/// Refuse options that don't go together or not with the kind of the matrix, and results that could
+/// not be written.
 ///
 /// Throws   UsageError.
 void check(SolveOptions const& options);
@@ -114,7 +118,8 @@ Exit solve(SolveOptions const& options);
 /// The same for sparse matrices, or in tiles, on all ranks; rank 0 reports.
 ///
 /// Result   the same on all ranks. An error is agreed on by all ranks and reported by rank 0.
-/// Throws   on one rank alone: UsageError for input that can't be used, Error for everything else that fails.
+/// Throws   on one rank alone: UsageError for input that can't be used, Error for everything else
+///          that fails.
 Exit solve_sparse(SolveOptions const& options);
 Exit solve_in_tiles(SolveOptions options);
 

@@ -23,19 +23,10 @@ constexpr std::string_view of_tiles[] = {"--precisions",    "--epsilon",    "--d
                                          "--transport",     "--checkpoint", "--scratch"};
 constexpr std::string_view of_core[] = {"--leaf-size", "--cond",   "--scaling",
                                         "--compare",   "--repeat", "--jitter"};
-constexpr std::string_view of_sparse[] = {"--solver",
-                                          "--preconditioner",
-                                          "--fill",
-                                          "--precision",
-                                          "--restart",
-                                          "--block-size",
-                                          "--strength",
-                                          "--nx",
-                                          "--ny",
-                                          "--nz",
-                                          "--coordinates",
-                                          "--near-null-space",
-                                          "--vtk"};
+constexpr std::string_view of_sparse[] = {
+    "--solver",      "--preconditioner",  "--fill", "--precision", "--restart",
+    "--block-size",  "--strength",        "--nx",   "--ny",        "--nz",
+    "--coordinates", "--near-null-space", "--vtk"};
 
 template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,

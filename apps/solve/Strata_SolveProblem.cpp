@@ -39,8 +39,8 @@ std::size_t factorisation_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions 
          6 * order * columns * sizeof(double);
 }
 
-// Tiles in fp64, since the ladder may end there, and on a host the devices' pools beside them. Those that GPUs are to hold
-// are counted once they do not.
+// Tiles in fp64, since the ladder may end there, and on a host the devices' pools beside them.
+// Those that GPUs are to hold are counted once they do not.
 double out_of_core_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions const& options) {
   auto const order = static_cast<double>(n);
   auto const budget = options.tiles.device_memory;

@@ -47,14 +47,17 @@ struct Problem {
 
 /// Read or make the system.
 ///
-/// Throws   Error of the readers and generators; UsageError if B does not fit A; MemoryError, before the
-///          matrix is allocated, if the run needs more bytes than --max-memory or than are available.
+/// Throws   Error of the readers and generators; UsageError if B does not fit A; MemoryError,
+///          before the matrix is allocated, if the run needs more bytes than --max-memory or than
+///          are available.
 Problem set_up(SolveOptions const& options, Progress& progress);
 
-/// What is wrong with right-hand sides of these extents for a matrix of order n, with the line that mends it.
+/// What is wrong with right-hand sides of these extents for a matrix of order n, with the line that
+/// mends it.
 std::string misfit(std::string const& path, std::size_t rows, std::size_t cols, std::int64_t n);
 
-/// Rows of the matrix in the user's files, of which row k is order[k], in the program's order; empty: as they are.
+/// Rows of the matrix in the user's files, of which row k is order[k], in the program's order;
+/// empty: as they are.
 HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order);
 
 /// Columns of B: those of the file --rhs, 1 for measured values, else --nrhs.
@@ -66,10 +69,11 @@ std::string place_of_solution(SolveOptions const& options, bool is_written);
 /// Say what --output holds where the user gave a matrix, but no right-hand side.
 void warn_of_invented_rhs(std::ostream& out, SolveOptions const& options);
 
-/// Set `summary.bytes_needed` for its n and nrhs: on the machine, and where the matrix is copied to a device,
-/// what is needed there in addition.
+/// Set `summary.bytes_needed` for its n and nrhs: on the machine, and where the matrix is copied to
+/// a device, what is needed there in addition.
 ///
-/// Throws   MemoryError with the bytes needed and allowed, if that is more than --max-memory or than is available.
+/// Throws   MemoryError with the bytes needed and allowed, if that is more than --max-memory or
+///          than is available.
 void require_memory(ProblemSummary& summary, SolveOptions const& options);
 
 }  // namespace strata::apps

@@ -74,7 +74,8 @@ struct SolveResult : DenseResult {
   std::optional<Comparison> comparison;
 };
 
-/// Factor and solve `problem` on the default device, `options.repeat` times; the run of median time counts.
+/// Factor and solve `problem` on the default device, `options.repeat` times; the run of median time
+/// counts.
 ///
 /// Memory   the problem's matrix stays; see `require_memory`.
 /// Throws   UsageError for numbers in the input that the library refuses; VendorError.
@@ -131,21 +132,23 @@ DeviceMatrix right_hand_side(Kokkos::DefaultExecutionSpace const& exec, Problem 
   exec.fence("strata::solve::right_hand_side");
   return B;
 }
-/// Copy X to the host, and to `result` in the order of the user's files, with its error where the solution is known.
-/// Fences `exec`.
+/// Copy X to the host, and to `result` in the order of the user's files, with its error where the
+/// solution is known. Fences `exec`.
 void take_solution(Kokkos::DefaultExecutionSpace const& exec, Problem const& problem,
                    DeviceMatrix const& X, DenseResult& result);
 
 /// max_j ||x_j - known_j||_inf / ||known_j||_inf; NaN if a number of X is.
 double forward_error(ConstHostMatrix const& X, ConstHostMatrix const& known);
 
-/// The fp64 Cholesky that --compare runs: "LAPACK dpotrf + dpotrs", "cuSOLVER ..."; empty if the build has none.
+/// The fp64 Cholesky that --compare runs: "LAPACK dpotrf + dpotrs", "cuSOLVER ..."; empty if the
+/// build has none.
 std::string_view vendor_cholesky();
 
 /// Factor a copy of A and solve with it, `repeat` times; the run of median time counts.
 ///
 /// Shape    A: n x n, lower triangle read; B: n x m. Neither is changed.
-/// Result   the seconds, that of copying A apart; the backward error of A X = B, for which `norm_inf` is ||A||_inf.
+/// Result   the seconds, that of copying A apart; the backward error of A X = B, for which
+///          `norm_inf` is ||A||_inf.
 /// Memory   one n x n and two n x m matrices.
 /// Throws   VendorError.
 Comparison compare(Kokkos::DefaultExecutionSpace const& exec, DeviceMatrix const& A,

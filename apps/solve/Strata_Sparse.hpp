@@ -31,9 +31,9 @@ struct SparseProblem {
 
 /// Read (on rank 0) or make (on each rank its rows) the system. Collective.
 ///
-/// Throws   on all ranks: Error of the readers and generators; UsageError if the file is not a square sparse
-///          matrix or b does not fit; MemoryError, before the matrix is read, if the run needs more bytes than
-///          --max-memory or than are available.
+/// Throws   on all ranks: Error of the readers and generators; UsageError if the file is not a
+///          square sparse matrix or b does not fit; MemoryError, before the matrix is read, if the
+///          run needs more bytes than --max-memory or than are available.
 SparseProblem set_up_sparse(SolveOptions const& options, sparse::Communicator const& comm,
                             Progress& progress);
 
@@ -68,7 +68,8 @@ Report report(SparseOutcome const& outcome);
 /// Iterations after which a solve is slow.
 constexpr std::int64_t many_iterations = 60;
 
-/// Once, where the matrix has several unknowns a node and the solve, of `outcome.report`, was not told of their places.
+/// Once, where the matrix has several unknowns a node and the solve, of `outcome.report`, was not
+/// told of their places.
 void suggest_modes(std::ostream& out, SparseOutcome& outcome);
 
 /// What is odd about the matrix, of `outcome.report` as set-up left it, before it is solved for.

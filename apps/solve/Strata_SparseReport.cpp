@@ -39,10 +39,10 @@ void show_factor(Report& report, sparse::SparseReport const& found) {
   auto const& factor = found.incomplete;
   report.only_screen(
       "its factors",
-      words("level of fill ", factor.fill, ", ", factor.entries, " entries",
-            factor.shift > 0 ? text(", of A + %.1e diag(A)", factor.shift) : "",
-            factor.replaced > 0 ? words(", ", counted(factor.replaced, "pivot"), " replaced")
-                                : ""));
+      words(
+          "level of fill ", factor.fill, ", ", factor.entries, " entries",
+          factor.shift > 0 ? text(", of A + %.1e diag(A)", factor.shift) : "",
+          factor.replaced > 0 ? words(", ", counted(factor.replaced, "pivot"), " replaced") : ""));
 }
 
 void show_method(Report& report, SparseOutcome const& outcome) {

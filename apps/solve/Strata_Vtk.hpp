@@ -13,7 +13,8 @@ namespace strata::apps {
 
 /// Places of the nodes of a system of order n, 2 or 3 numbers a row, from any file of a matrix.
 ///
-/// Throws   UsageError if they have neither 2 nor 3 columns, or n is no multiple of their number; as `read_matrix`.
+/// Throws   UsageError if they have neither 2 nor 3 columns, or n is no multiple of their number;
+///          as `read_matrix`.
 HostMatrix read_places(std::string const& path, std::int64_t n, ReadOptions const& options);
 
 /// Write x at its places as points in a legacy file of VTK, for ParaView and the like: Numbers

@@ -49,8 +49,8 @@ struct NotFinite : Error {
   using Error::Error;
 };
 
-/// `cause` was thrown when a caller's matrix was overwritten in part already. It has no text of its own, for which
-/// there may be no memory.
+/// `cause` was thrown when a caller's matrix was overwritten in part already. It has no text of its
+/// own, for which there may be no memory.
 struct Incomplete {
   std::exception_ptr cause;
 };

@@ -16,7 +16,8 @@
 
 namespace strata::c {
 
-/// M^-1 of a matrix as one linear operator: its matrices in the precision of `options`, vectors in fp64.
+/// M^-1 of a matrix as one linear operator: its matrices in the precision of `options`, vectors in
+/// fp64.
 struct SparsePreconditioner {
   using Matrix = sparse::DistributedMatrix<Exec>;
   using Reals = sparse::Vector<double, Memory>;

@@ -3,7 +3,6 @@
 #include <core/blas/Strata_LeafBlas.hpp>
 
 #include <core/Strata_Backends.hpp>
-#include <core/integers/Strata_IntegerBlas.hpp>
 #include <core/blas/Strata_LargestMagnitude.hpp>
 #include <core/blas/detail/Strata_Elementwise.hpp>
 #include <core/blas/detail/Strata_FormattedProduct.hpp>
@@ -19,6 +18,7 @@
 #include <core/blas/vendor/Strata_ThinTriangular.hpp>
 #include <core/blas/vendor/Strata_TilePotrf.hpp>
 #include <core/blas/vendor/Strata_VendorBlas.hpp>
+#include <core/integers/Strata_IntegerBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_SecondInstance.hpp>

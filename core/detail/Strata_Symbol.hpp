@@ -7,7 +7,8 @@
 
 namespace strata::detail {
 
-/// The function of this name in what the process has loaded, whatever that is; nullptr if there is none.
+/// The function of this name in what the process has loaded, whatever that is; nullptr if there is
+/// none.
 template <class Function>
 Function* symbol(char const* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));

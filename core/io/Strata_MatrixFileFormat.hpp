@@ -29,10 +29,10 @@ constexpr auto names_of(MatrixFileFormat) {
 
 /// What a file holds, by its first bytes and, of text columns, by its name.
 ///
-/// Result   columns only if the name ends in .csv or .txt; what is not told is taken for Matrix Market,
-///          whose reader says what is wrong with it.
-/// Throws   IoError "path: ..." if the name promises another format than the first bytes show (.npy,
-///          .mtx, .mtx.gz, .csv, .txt), or if it is an archive (.npz).
+/// Result   columns only if the name ends in .csv or .txt; what is not told is taken for Matrix
+///          Market, whose reader says what is wrong with it.
+/// Throws   IoError "path: ..." if the name promises another format than the first bytes show
+///          (.npy, .mtx, .mtx.gz, .csv, .txt), or if it is an archive (.npz).
 MatrixFileFormat matrix_file_format(std::string const& path);
 
 /// The format that the ending of a file's name promises; none for another ending.

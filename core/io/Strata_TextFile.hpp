@@ -8,8 +8,8 @@
 
 namespace strata {
 
-/// Write a file whole or not at all: a temporary file in its folder, fsync, rename. A device or pipe is written
-/// to directly.
+/// Write a file whole or not at all: a temporary file in its folder, fsync, rename. A device or
+/// pipe is written to directly.
 ///
 /// Throws   IoError with the path and errno's text.
 void write_text_file(std::string const& path, std::string_view text);

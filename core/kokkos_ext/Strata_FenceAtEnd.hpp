@@ -9,7 +9,8 @@ namespace strata::detail {
 
 /// `exec.fence(label)` for destructors, which must not throw; whether it went well.
 ///
-/// Error    what the fence throws is dropped: a device that has failed says so again at its next call.
+/// Error    what the fence throws is dropped: a device that has failed says so again at its next
+///          call.
 template <class Exec>
 bool fence_at_end(Exec const& exec, char const* label) noexcept {
   try {

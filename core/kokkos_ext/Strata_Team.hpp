@@ -43,8 +43,8 @@ KOKKOS_INLINE_FUNCTION void team_for_tile(Member const& member, int cols, Functi
 
 /// Run `kernel` with teams over `items` pieces of work and `scratch_bytes` of scratch memory each.
 ///
-/// A team takes the pieces league_rank(), league_rank() + league_size(), ...; a device's team has at most
-/// 256 threads, the number that Kokkos recommends.
+/// A team takes the pieces league_rank(), league_rank() + league_size(), ...; a device's team has
+/// at most 256 threads, the number that Kokkos recommends.
 template <class Exec, class Kernel>
 void launch_teams(std::string const& label, Exec const& exec, std::int64_t items,
                   std::size_t scratch_bytes, Kernel const& kernel) {

@@ -23,7 +23,8 @@
 
 namespace strata::dense {
 
-/// What a factor consists of: the matrix as it was analysed, the rungs, and the tree of the rung that held.
+/// What a factor consists of: the matrix as it was analysed, the rungs, and the tree of the rung
+/// that held.
 ///
 /// H = D A D is the matrix that is factored.
 template <class ExecutionSpace>
@@ -50,8 +51,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   std::vector<detail::Step> steps_for(LayerList const& layers) const;
   /// As asked, or what is fast for such layers.
   std::int64_t leaf_size(LayerList const& layers) const;
-  /// Factor on the next rung that holds; false if none does. An exception leaves the rung that held, whose factor
-  /// `need_factor` makes again.
+  /// Factor on the next rung that holds; false if none does. An exception leaves the rung that
+  /// held, whose factor `need_factor` makes again.
   bool climb();
   /// From the factor that there is.
   bool climb(Climb how) override {
@@ -81,7 +82,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   void describe_blocks();
   /// Refuses, or makes the factor again that was given up for a rung which then had no memory.
   void need_factor(char const* function);
-  /// Continue on another instance, with blocks of so many columns: the work enqueued on the old one has ended.
+  /// Continue on another instance, with blocks of so many columns: the work enqueued on the old one
+  /// has ended.
   void use(ExecutionSpace const& other, std::int64_t cols = 1);
 
   // --- the solve (Strata_CholeskySolve.cpp) ---

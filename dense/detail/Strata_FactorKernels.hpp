@@ -29,8 +29,9 @@ using SomeBlocks = Kokkos::Array<ConstMatrixRef<MemorySpace>, 16>;
 /// x = m 2^e, about 1 / sqrt(2) <= m <= sqrt(2), exactly.
 KOKKOS_INLINE_FUNCTION double rounded_exponent(double x) { return Kokkos::round(Kokkos::log2(x)); }
 
-/// sums[k] = sum_i log l_ii of each of `count` blocks, its scale applied: of products of sixteen, without their powers of two, which
-/// are summed exactly. Sums of n equal logarithms would have n roundings to one side. Enqueued.
+/// sums[k] = sum_i log l_ii of each of `count` blocks, its scale applied: of products of sixteen,
+/// without their powers of two, which are summed exactly. Sums of n equal logarithms would have n
+/// roundings to one side. Enqueued.
 template <class T, class ExecutionSpace>
 void log_some_diagonals(ExecutionSpace const& exec,
                         SomeBlocks<typename ExecutionSpace::memory_space> const& blocks, int count,
@@ -69,7 +70,8 @@ void log_some_diagonals(ExecutionSpace const& exec,
       });
 }
 
-/// range[2 k], range[2 k + 1] = the smallest and the largest l_ii of each of `count` blocks. Enqueued.
+/// range[2 k], range[2 k + 1] = the smallest and the largest l_ii of each of `count` blocks.
+/// Enqueued.
 template <class T, class ExecutionSpace>
 void range_of_some_diagonals(ExecutionSpace const& exec,
                              SomeBlocks<typename ExecutionSpace::memory_space> const& blocks,

@@ -20,10 +20,12 @@
 
 namespace strata::dense::detail {
 
-/// A part of the largest pivot, below which one tells little: rounding to these layers makes errors that are not much smaller.
+/// A part of the largest pivot, below which one tells little: rounding to these layers makes errors
+/// that are not much smaller.
 ///
-/// Measured with geometric spectra: a factorisation over fp16 breaks down after pivots of 4 to 5 unit roundoffs. And fp32 still
-/// pays at a condition of 1e7, with a last pivot of 1e-5, and costs more than fp64 at 1e8 and 1e-6.
+/// Measured with geometric spectra: a factorisation over fp16 breaks down after pivots of 4 to 5
+/// unit roundoffs. And fp32 still pays at a condition of 1e7, with a last pivot of 1e-5, and costs
+/// more than fp64 at 1e8 and 1e-6.
 inline double small_pivot(LayerList const& layers) {
   constexpr double roundoffs = 64;
   return roundoffs * layers.unit_roundoff();
@@ -37,12 +39,13 @@ std::int64_t telling_columns(Tree const& tree) {
   return strata::runs_on_host<ExecutionSpace> ? tree.root().first_size : tree.order() / 6;
 }
 
-/// What part of the largest pivot the last one will be, by the first columns of a factor, of which there are at least 4. The largest
-/// one is the first, or the geometric mean of a quarter of these columns.
+/// What part of the largest pivot the last one will be, by the first columns of a factor, of which
+/// there are at least 4. The largest one is the first, or the geometric mean of a quarter of these
+/// columns.
 ///
 /// room     a number for each leaf, and 4 more
-/// Result   from a straight line through the means of the pivots' logarithms in the third and in the last quarter of these
-///          columns. NaN where a pivot is.
+/// Result   from a straight line through the means of the pivots' logarithms in the third and in
+///          the last quarter of these columns. NaN where a pivot is.
 /// Sync     fences `exec`.
 template <class ExecutionSpace, class Tree>
 double foretold_pivot(ExecutionSpace const& exec, Tree const& tree, std::int64_t columns,
@@ -78,8 +81,8 @@ double foretold_pivot(ExecutionSpace const& exec, Tree const& tree, std::int64_t
   return std::exp(means[4] + left * std::min(0.0, means[4] - means[3]) / width - largest);
 }
 
-/// Whether a breakdown at this order tells nothing of A: the pivots before it were so small that rounding may make the next one
-/// negative.
+/// Whether a breakdown at this order tells nothing of A: the pivots before it were so small that
+/// rounding may make the next one negative.
 ///
 /// leaves   the sums of log l_ii, of each leaf in the tree's order; what is said goes by the last whole leaf before the breakdown,
 ///          and by the geometric means of pivots

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t solved_at_once = 256;  // columns of a leaf, by the inverse of their block
 
-// Cells of at least 4096 terms, below which an int8 product is slower; a small factor has room for one.
+// Cells of at least 4096 terms, below which an int8 product is slower; a small factor has room for
+// one.
 std::int64_t groups_of(std::int64_t n) {
   constexpr std::int64_t large = 20480, terms = 4096;
   return n < large ? 1 : std::min<std::int64_t>(8, n / terms);
@@ -123,7 +124,8 @@ auto IntegerPotrf<ExecutionSpace>::pieces(Node const& leaf) const -> std::vector
   return found;
 }
 
-// A(rows, panel p) -= L(rows, columns before) L(panel's rows, columns before)^T, of rows of one group.
+// A(rows, panel p) -= L(rows, columns before) L(panel's rows, columns before)^T, of rows of one
+// group.
 template <class ExecutionSpace>
 void IntegerPotrf<ExecutionSpace>::update(std::int64_t begin, std::int64_t count, std::size_t p,
                                           std::vector<Piece> const& of, Triangle part) {

@@ -14,7 +14,8 @@
 
 namespace strata::dense::detail {
 
-/// S of a tree whose blocks off the diagonal are all in int8xS over leaves stored as fp64; 0 for others.
+/// S of a tree whose blocks off the diagonal are all in int8xS over leaves stored as fp64; 0 for
+/// others.
 template <class Tree>
 int moduli_of_products(Tree const& tree) {
   int moduli = 0;
@@ -31,7 +32,8 @@ int moduli_of_products(Tree const& tree) {
   return moduli;
 }
 
-/// The factorisation whose products are made of integers modulo S numbers: left-looking, panel by panel.
+/// The factorisation whose products are made of integers modulo S numbers: left-looking, panel by
+/// panel.
 ///
 /// Row i of L has the norm sqrt(h_ii) for H = L L^T, whatever H is. So its unit is known before the
 /// first column, and bounds the sum over any columns. L's rows become integers once, block by block
@@ -40,14 +42,16 @@ int moduli_of_products(Tree const& tree) {
 /// those by 256 columns of inverses, in an error of which the condition of 256 columns stands for a
 /// leaf's.
 ///
-/// Result   *info as for `tree_potrf`. A row whose integers outgrow its bound, as no row of a positive definite matrix does but by
-///          rounding, is told as that row's minor.
-/// Memory   0.31 S n^2 bytes from n = 32768 on, 0.36 from 20480 on, S n^2 below; sums of 4 S bytes for up to 8192 rows of a panel; a copy of 256 columns.
-/// Error    |H - L L^T|_ij <= sqrt(n) theta (1 + sqrt(n) theta / 4) sqrt(h_ii h_jj) + (w + 3) u (|L| |L|^T)_ij, where a leaf has w
-///          columns, plus for solves by inverses c 256 u (|C| |L_b^-T| |L_b|^T)_ij of the blocks b of 256 columns. theta and the
-///          derivation of the first term: `IntegerBlas`; the others are those of fp64's leaves.
-/// Source   Ozaki, Uchino, Imamura, arXiv:2504.08009, for the products; their place in a left-looking factorisation, whose units
-///          need no measuring, is this library's.
+/// Result   *info as for `tree_potrf`. A row whose integers outgrow its bound, as no row of a
+///          positive definite matrix does but by rounding, is told as that row's minor.
+/// Memory   0.31 S n^2 bytes from n = 32768 on, 0.36 from 20480 on, S n^2 below; sums of 4 S bytes
+///          for up to 8192 rows of a panel; a copy of 256 columns.
+/// Error    |H - L L^T|_ij <= sqrt(n) theta (1 + sqrt(n) theta / 4) sqrt(h_ii h_jj) + (w + 3) u
+///          (|L| |L|^T)_ij, where a leaf has w columns, plus for solves by inverses c 256 u (|C|
+///          |L_b^-T| |L_b|^T)_ij of the blocks b of 256 columns. theta and the derivation of the
+///          first term: `IntegerBlas`; the others are those of fp64's leaves.
+/// Source   Ozaki, Uchino, Imamura, arXiv:2504.08009, for the products; their place in a
+///          left-looking factorisation, whose units need no measuring, is this library's.
 template <class ExecutionSpace>
 class IntegerPotrf {
  public:

@@ -15,7 +15,8 @@
 
 namespace strata::dense::detail {
 
-/// One rung: the layers to factor with, the relative shift of the diagonal, and how leaves are solved with.
+/// One rung: the layers to factor with, the relative shift of the diagonal, and how leaves are
+/// solved with.
 struct Step {
   Rung rung;
   LayerList layers;
@@ -25,8 +26,9 @@ struct Step {
 
 /// All rungs for `layers`: without and with shifts, then promoted layer by layer, fp64 last.
 ///
-/// Source   Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), section 4: a shift of c u, c doubled on failure;
-///          deviation: c grows fourfold from 2 to 128; shifts above 1/2 are left out, and all of layers as accurate as fp64.
+/// Source   Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), section 4: a shift of c u, c
+///          doubled on failure; deviation: c grows fourfold from 2 to 128; shifts above 1/2 are
+///          left out, and all of layers as accurate as fp64.
 inline std::vector<Step> ladder(LayerList const& layers, double shift) {
   std::vector<Step> steps;
   Rung rung = Rung::AsAsked;
@@ -84,8 +86,8 @@ inline int moduli_for(std::int64_t n, double pivot) {
   return 0;
 }
 
-/// The rung, from `next` on, that serves where this last pivot was foretold: one whose own first columns would not send it on. One of
-/// products of integers gets as many moduli as it takes.
+/// The rung, from `next` on, that serves where this last pivot was foretold: one whose own first
+/// columns would not send it on. One of products of integers gets as many moduli as it takes.
 template <class ExecutionSpace>
 std::size_t rung_for(std::int64_t n, std::vector<Step>& steps, std::size_t next, double pivot) {
   for (; next + 1 < steps.size() && !steps[next].layers.is_fp64(); ++next) {
@@ -100,8 +102,8 @@ std::size_t rung_for(std::int64_t n, std::vector<Step>& steps, std::size_t next,
   return next;
 }
 
-/// The first step from `next` on that is more accurate than the step before `next`: of other layers, of a smaller shift, or
-/// with leaves that are solved otherwise.
+/// The first step from `next` on that is more accurate than the step before `next`: of other
+/// layers, of a smaller shift, or with leaves that are solved otherwise.
 inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next) {
   Step const& last = steps[next - 1];
   while (next < steps.size() && steps[next].layers == last.layers &&
@@ -142,8 +144,9 @@ bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64
   return cube(failed) >= 2 * cube(minors) && fp64_cost * cube(failed) <= cube(n);
 }
 
-/// The order of the leading block that a host factors in fp64 before it loads a matrix of order n: n^2 / 3 flops, a part
-/// of what reading the matrix takes. 0: none; on a device one more fence costs more.
+/// The order of the leading block that a host factors in fp64 before it loads a matrix of order n:
+/// n^2 / 3 flops, a part of what reading the matrix takes. 0: none; on a device one more fence
+/// costs more.
 template <class ExecutionSpace>
 std::int64_t early_block(std::int64_t n) {
   if (!strata::runs_on_host<ExecutionSpace> || n < 512) return 0;

@@ -21,12 +21,12 @@ namespace strata::dense::detail {
 /// The solve that preconditions a refinement: R = (L L^T)^-1 R in the arithmetic of the leaves.
 ///
 /// Products with one column wait for the factor to be read, whose own precision suffices; many
-/// columns are worth its matrix units. A solve of few columns is a kernel for each (`ThinSolve`), or many short ones,
-/// always the same: a device replays them.
+/// columns are worth its matrix units. A solve of few columns is a kernel for each (`ThinSolve`),
+/// or many short ones, always the same: a device replays them.
 ///
-/// Sync     enqueued; fences where its memory grows or the number of columns
-///          changes. Memory: a copy of R, and the workspace and scratch
-///          of its own LeafBlas, which a replay refers to; a tree of one leaf in fp64 needs none of these.
+/// Sync     enqueued; fences where its memory grows or the number of columns changes. Memory: a
+///          copy of R, and the workspace and scratch of its own LeafBlas, which a replay refers to;
+///          a tree of one leaf in fp64 needs none of these.
 template <class ExecutionSpace>
 class LowSolve {
  public:

@@ -24,7 +24,8 @@ class PanelPotrf {
   using Tree = BlockTree<LayerList, ExecutionSpace>;
   using InfoView = typename LeafBlas<ExecutionSpace>::InfoView;
 
-  /// `on_progress`: hears what part of the flops is done, 0 to 1; of a device by milestones in its queue.
+  /// `on_progress`: hears what part of the flops is done, 0 to 1; of a device by milestones in its
+  /// queue.
   PanelPotrf(LeafBlas<ExecutionSpace>& blas, Tree const& tree, InfoView const& info,
              std::function<void(double)> const& on_progress = {},
              FirstColumns<ExecutionSpace> const& first_columns = {});

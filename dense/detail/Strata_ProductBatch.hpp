@@ -61,8 +61,9 @@ bool are_alike(Matrix const& p, Matrix const& q) {
          (p.scale == nullptr) == (q.scale == nullptr);
 }
 
-/// As many products as make a batch, from the first on: alike, squares (A = B) or not, and equally far apart. Operands may
-/// be the same and results follow each other, since vendors take no negative stride. Large ones are better alone.
+/// As many products as make a batch, from the first on: alike, squares (A = B) or not, and equally
+/// far apart. Operands may be the same and results follow each other, since vendors take no
+/// negative stride. Large ones are better alone.
 template <class Iterator>
 Iterator end_of_batch(Iterator first, Iterator last) {
   constexpr std::int64_t largest = 2048;
@@ -84,7 +85,8 @@ Iterator end_of_batch(Iterator first, Iterator last) {
   return end;
 }
 
-/// Call `run(first, last)` for each batch of the products, whose results overlap neither each other nor an operand.
+/// Call `run(first, last)` for each batch of the products, whose results overlap neither each other
+/// nor an operand.
 template <class MemorySpace, class Run>
 void for_each_batch(std::vector<Product<MemorySpace>>& products, Run const& run) {
   sort_by_shape(products);

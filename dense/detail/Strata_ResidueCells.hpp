@@ -12,11 +12,11 @@
 
 namespace strata::dense::detail {
 
-/// Where the integers of a factor lie, by their remainders: the lower triangle in cells of some panels' rows by some panels'
-/// columns, rows contiguous.
+/// Where the integers of a factor lie, by their remainders: the lower triangle in cells of some
+/// panels' rows by some panels' columns, rows contiguous.
 ///
-/// A row is needed until its own panel has been factored, a column from its panel on. So a cell's memory serves again: with 8
-/// groups of panels at most 20 of 36 cells are needed at once.
+/// A row is needed until its own panel has been factored, a column from its panel on. So a cell's
+/// memory serves again: with 8 groups of panels at most 20 of 36 cells are needed at once.
 template <class MemorySpace>
 class ResidueCells {
  public:
@@ -76,7 +76,8 @@ class ResidueCells {
     return {cell + (row - i * panels_ * width_) * ld_, count, 0, ld_, plane_, moduli_};
   }
 
-  // The walk from left to right is known: a group's columns begin in all rows from its own on, and its rows end with it.
+  // The walk from left to right is known: a group's columns begin in all rows from its own on, and
+  // its rows end with it.
   void hand_out() {
     slots_.assign(static_cast<std::size_t>(groups_ * groups_), -1);
     std::vector<std::int64_t> free;

@@ -30,7 +30,8 @@ struct Halves {
   }
 };
 
-/// What numbers are divided by: a scale that is there, or that of a largest magnitude, which is written there.
+/// What numbers are divided by: a scale that is there, or that of a largest magnitude, which is
+/// written there.
 struct Unit {
   double* scale;
   double const* largest;

@@ -10,11 +10,11 @@
 
 namespace strata::dense::detail {
 
-/// Operands of fp16_split that are split once for all products that they are in: of numbers x = s (h + l), h = fp16(x / s)
-/// and l = fp16(x / s - h),
+/// Operands of fp16_split that are split once for all products that they are in: of numbers x = s
+/// (h + l), h = fp16(x / s) and l = fp16(x / s - h),
 ///     A B^T = s_A s_B [L_A H_A H_A] [H_B L_B H_B]^T  but for L_A L_B^T,
-/// one product in fp16, whose small terms come first: what matrix units cut off a sum is then as little as in a product of
-/// A's depth. Both operands lie in [H L H H].
+/// one product in fp16, whose small terms come first: what matrix units cut off a sum is then as
+/// little as in a product of A's depth. Both operands lie in [H L H H].
 ///
 /// Error    |s (h + l) - x| <= 2^-22 |x| + s 2^-25.
 enum class SplitParts : std::uint8_t {
@@ -48,8 +48,8 @@ MatrixRef<MemorySpace> split_matrix(std::byte* memory, std::int64_t rows, std::i
           scale};
 }
 
-/// copy = the copies of X, or of rows of it: then the rows of an [H L H H]. If `largest` is given, it holds X's largest magnitude,
-/// and *copy.scale becomes fp16's scale for it.
+/// copy = the copies of X, or of rows of it: then the rows of an [H L H H]. If `largest` is given,
+/// it holds X's largest magnitude, and *copy.scale becomes fp16's scale for it.
 ///
 /// Shape    X: fp32, m x n without scale; copy: as `split_matrix` says, with a scale.
 /// Sync     enqueued, one kernel.

@@ -16,8 +16,8 @@ namespace strata::dense::detail::thin {
 
 /// A team's work: all tasks, in their order.
 ///
-/// Stored   what all strips are stored as, or void where that is looked up for each. Code for one type alone keeps what
-///          is under way in registers.
+/// Stored   what all strips are stored as, or void where that is looked up for each. Code for one
+///          type alone keeps what is under way in registers.
 template <class S, class Stored>
 struct Kernel {
   FactorStrip const* strips;
@@ -82,7 +82,8 @@ struct Kernel {
           .write(task.part * n + leaf.begin + task.first + t, total);
   }
 
-  /// Rows [first, first + outputs) of chunks `next`, next + parts, ... times their x; thread r < outputs has row r.
+  /// Rows [first, first + outputs) of chunks `next`, next + parts, ... times their x; thread r <
+  /// outputs has row r.
   template <class T, class Member>
   KOKKOS_FORCEINLINE_FUNCTION S multiply_rows(Member const& team, Scratch<S>& scratch,
                                               FactorStrip const& strip, int first, int rows,
@@ -160,9 +161,9 @@ struct Kernel {
                                   [](int out, int k) { return out * (lanes + 1) + k; });
   }
 
-  /// use(packs, x) for the strip's chunks next, next + parts, ... and their numbers of `from`, counted from the strip's
-  /// begin or from its end. Of the chunk after it the numbers, if they are there, and then the packs are under way: a
-  /// load waits for those before it.
+  /// use(packs, x) for the strip's chunks next, next + parts, ... and their numbers of `from`,
+  /// counted from the strip's begin or from its end. Of the chunk after it the numbers, if they are
+  /// there, and then the packs are under way: a load waits for those before it.
   template <class T, bool from_begin, class Member, class Load, class Use>
   KOKKOS_FORCEINLINE_FUNCTION static void stream(Member const& team, Scratch<S>& scratch,
                                                  Published<S> const& from, FactorStrip const& strip,
@@ -264,8 +265,8 @@ struct Kernel {
     team.team_barrier();
   }
 
-  /// x = inverse^T z for columns [first, first + solved_at_once) of the upper triangular inverse, which is 0 below its
-  /// diagonal.
+  /// x = inverse^T z for columns [first, first + solved_at_once) of the upper triangular inverse,
+  /// which is 0 below its diagonal.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void solve_down(Member const& team, Scratch<S>& scratch,
                                               ThinLeaf const& leaf, int first) const {

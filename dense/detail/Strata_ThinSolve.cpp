@@ -30,7 +30,8 @@ std::int64_t chunk_width(Precision precision) {
   return thin::chunk_width<std::byte> / static_cast<std::int64_t>(traits(precision).bytes);
 }
 
-/// A leaf's strips in its block row, in the order of columns, and in its block column, from the last row on.
+/// A leaf's strips in its block row, in the order of columns, and in its block column, from the
+/// last row on.
 template <class Tree>
 std::pair<std::vector<FactorStrip>, std::vector<FactorStrip>> strips_of(
     Tree const& tree, typename Tree::Node const& leaf) {
@@ -146,7 +147,8 @@ void ThinSolve<ExecutionSpace>::operator()(Matrix const& b) {
   });
 }
 
-// x_i = L_ii^-1 (b_i - sum over j < i of L_ij x_j), and then x_i = L_ii^-T (x_i - sum over j > i of L_ji^T x_j)
+// x_i = L_ii^-1 (b_i - sum over j < i of L_ij x_j), and then x_i = L_ii^-T (x_i - sum over j > i of
+// L_ji^T x_j)
 template <class ExecutionSpace>
 template <class S, class Stored>
 void ThinSolve<ExecutionSpace>::solve(S* b) const {

@@ -24,7 +24,8 @@ struct FactorStrip {
   Precision precision;
 };
 
-/// A leaf's strips, in the order in which the vector's elements are solved for, and the tasks that share their chunks.
+/// A leaf's strips, in the order in which the vector's elements are solved for, and the tasks that
+/// share their chunks.
 struct ThinSide {
   int first = 0, count = 0, parts = 0;
 };
@@ -37,7 +38,8 @@ struct ThinLeaf {
   ThinSide before, after;
 };
 
-/// What a task makes of a leaf's numbers from `first` on: `part` of the products of its strips, or its solution.
+/// What a task makes of a leaf's numbers from `first` on: `part` of the products of its strips, or
+/// its solution.
 struct ThinTask {
   enum class Kind : int { RowProducts, Down, ColumnProducts, Up } kind;
   int leaf, first, part;
@@ -58,7 +60,8 @@ constexpr int packs_of_inverse = 16;  ///< packs that a thread has at a time
 template <class T>
 constexpr int chunk_width = lanes * Pack<T>::size;
 
-/// Numbers of a leaf that a task solves for: its part of an inverse of 1024 rows is as much as the threads have at a time.
+/// Numbers of a leaf that a task solves for: its part of an inverse of 1024 rows is as much as the
+/// threads have at a time.
 template <class S>
 constexpr int solved_at_once = threads * packs_of_inverse * Pack<S>::size / 1024;
 

@@ -19,7 +19,8 @@ std::int64_t leaves(std::int64_t size, std::int64_t leaf_size) {
   return (size + leaf_size - 1) / leaf_size;
 }
 
-// The precisions of a tree's blocks that are coarser than the arithmetic `precision` and stored otherwise, each once.
+// The precisions of a tree's blocks that are coarser than the arithmetic `precision` and stored
+// otherwise, each once.
 template <class Tree>
 std::vector<Precision> coarser_layers(Tree const& tree, Precision precision) {
   std::vector<Precision> found;
@@ -338,7 +339,8 @@ void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, T
 }
 
 // C11 += alpha A1 A1^T;  C21 += alpha A2 A1^T;  C22 += alpha A2 A2^T, down to the leaves, blocks of one shape in batches. A
-// leaf is stored whole and its upper triangle means nothing: a full product suits matrix units better than a SYRK.
+// leaf is stored whole and its upper triangle means nothing: a full product suits matrix units
+// better than a SYRK.
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double alpha,
                                          ConstMatrix const& A, ConstMatrix const& B,

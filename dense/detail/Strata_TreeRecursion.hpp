@@ -27,8 +27,8 @@ struct Panel {
   double const* solution_scale;     ///< bound of X
 
   MatrixRef<MemorySpace> split = {};  ///< X split once for products with it, or without data
-  MatrixRef<MemorySpace> operand =
-      {};  ///< what the first leaf's product takes of the rows that are solved for next, or without data
+  /// what the first leaf's product takes of the rows that are solved for next, or without data
+  MatrixRef<MemorySpace> operand = {};
 
   Panel rows(std::int64_t begin, std::int64_t count) const {
     return {working.block(begin, 0, count, working.cols),
@@ -52,7 +52,8 @@ struct Panel {
   ConstMatrixRef<MemorySpace> right() const { return split.data ? right_of(split) : solution; }
 };
 
-/// Paper A's algorithms 1 to 3 on the nodes of a block tree, each compiled once per execution space.
+/// Paper A's algorithms 1 to 3 on the nodes of a block tree, each compiled once per execution
+/// space.
 ///
 /// The precision of a product is that of the coarser of its two blocks: both operands are quantised
 /// to it and accumulated in the result's working type.
@@ -70,10 +71,12 @@ class TreeRecursion {
   explicit TreeRecursion(LeafBlas<ExecutionSpace>& blas, int first_slot = 0)
       : blas_(blas), first_slot_(first_slot) {}
 
-  /// Algorithm 1: working A = L L^T, finished blocks in their stored copies. A host ends where it breaks down.
+  /// Algorithm 1: working A = L L^T, finished blocks in their stored copies. A host ends where it
+  /// breaks down.
   void potrf(Tree const& tree, Node const& A, InfoView const& info);
 
-  /// Whether the factorisation has failed, as far as a host may look at it; a device goes on without a fence.
+  /// Whether the factorisation has failed, as far as a host may look at it; a device goes on
+  /// without a fence.
   bool broke_down([[maybe_unused]] InfoView const& info) const;
 
   /// Algorithm 2 within the factorisation: X = B L^-T for rows B below the diagonal block L.
@@ -82,18 +85,21 @@ class TreeRecursion {
   /// What `solve` takes for columns [begin, begin + cols) of A's block. The solution is the stored
   /// block. If the block is quantised when its largest entry is known, it is a copy in scratch.
   Panel<memory_space> panel(Node const& A, std::int64_t begin, std::int64_t cols);
-  /// Room for the solutions in scratch of blocks of up to so many rows and columns, which are quantised when their largest
-  /// entries are known.
+  /// Room for the solutions in scratch of blocks of up to so many rows and columns, which are
+  /// quantised when their largest entries are known.
   void reserve_panel(std::int64_t rows, std::int64_t cols);
   /// Each panel's place for its solution when it is split, for `finish`.
   void make_room_for_split(std::vector<Panel<memory_space>*> const& panels);
-  /// Room for what `solve` rounds of the largest of these, so that memory need not grow while kernels use it.
+  /// Room for what `solve` rounds of the largest of these, so that memory need not grow while
+  /// kernels use it.
   void reserve_operands(Tree const& tree, std::vector<Panel<memory_space>*> const& panels);
-  /// What the product with the inverse of L's first leaf takes of B, rounded or split: `Panel::operand`, which need not wait for that
-  /// leaf then. It lies in scratch until `solve` has taken it, if nothing else is solved for or updated before. Without data where
-  /// leaves are solved by substitution.
+  /// What the product with the inverse of L's first leaf takes of B, rounded or split:
+  /// `Panel::operand`, which need not wait for that leaf then. It lies in scratch until `solve` has
+  /// taken it, if nothing else is solved for or updated before. Without data where leaves are
+  /// solved by substitution.
   Matrix first_operand(Tree const& tree, Node const& L, Panel<memory_space> const& B);
-  /// Quantise the solution of such a block into `stored`, its columns of the stored block, or split it.
+  /// Quantise the solution of such a block into `stored`, its columns of the stored block, or split
+  /// it.
   void finish(Tree const& tree, Panel<memory_space>& X, Matrix const& stored);
 
   /// Algorithm 2 for all sides and transposes: B = op(L)^-1 B or B op(L)^-1, with the stored blocks
@@ -111,7 +117,8 @@ class TreeRecursion {
 
   LeafBlas<ExecutionSpace>& blas() const { return blas_; }
 
-  /// `potrf` calls this with each diagonal leaf that it has factored, on a device once that is enqueued.
+  /// `potrf` calls this with each diagonal leaf that it has factored, on a device once that is
+  /// enqueued.
   std::function<void(Node const&)> on_leaf;
 
  private:
@@ -131,7 +138,8 @@ class TreeRecursion {
   struct Terms {
     std::int64_t begin, count;
   };
-  /// The terms of products with `count` columns of L from `begin` on, as they are summed one range after the other.
+  /// The terms of products with `count` columns of L from `begin` on, as they are summed one range
+  /// after the other.
   ///
   /// On a host in fp64 the first columns of a matrix have their own sum. In a covariance they are
   /// so large that what follows is lost beside them, all to one side.

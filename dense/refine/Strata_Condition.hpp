@@ -16,8 +16,9 @@ namespace strata::dense {
 
 /// How much errors are magnified by a system A X = B.
 struct ConditionEstimate {
-  /// ||H||_1 ||H^-1||_1, H = D A D the equilibrated matrix (A, if it is not): never above the true one but for
-  /// rounding, seldom below a third of it. Beyond 1 / (n 2^-53) it only says that A is singular to working precision.
+  /// ||H||_1 ||H^-1||_1, H = D A D the equilibrated matrix (A, if it is not): never above the true
+  /// one but for rounding, seldom below a third of it. Beyond 1 / (n 2^-53) it only says that A is
+  /// singular to working precision.
   double value = 0;
   std::int64_t solves = 0;  ///< solves with H, each with up to eight columns at once
   bool refined = false;     ///< the factor alone was too coarse: solves with it were refined
@@ -34,7 +35,8 @@ inline double forward_error(RefinementReport const& solve, ConditionEstimate con
   return error < 1 && condition.converged ? error : 1;  // NaN as well
 }
 
-/// The decimal digits that this leaves: those to expect in the largest entries of a solution, 0 to 16.
+/// The decimal digits that this leaves: those to expect in the largest entries of a solution, 0 to
+/// 16.
 inline double digits(double forward_error) {
   return forward_error > 0 ? std::clamp(0.0 - std::log10(forward_error), 0.0, 16.0) : 16;
 }
@@ -47,12 +49,14 @@ struct Breakdown {
   /// matrix; NaN: not known.
   double pivot = std::numeric_limits<double>::quiet_NaN();
   double least_pivot = 1;  ///< least pivot before that one
-  /// Rounding explains the breakdown: A may be positive definite with about this condition, or a larger one.
+  /// Rounding explains the breakdown: A may be positive definite with about this condition, or a
+  /// larger one.
   bool numerical = false;
   double condition = 0;  ///< where that is so
   double ridge =
       0;  ///< a power of ten on the diagonal that is likely to help, as a part of the mean diagonal
-  /// Where that is so: the two rows that are most alike, from 0, and sqrt((a_ii + a_jj - 2 |a_ij|) / (a_ii + a_jj)).
+  /// Where that is so: the two rows that are most alike, from 0, and sqrt((a_ii + a_jj - 2 |a_ij|)
+  /// / (a_ii + a_jj)).
   std::int64_t row = 0, other_row = 0;
   double apart = 1;  ///< see `row`
 };
@@ -67,8 +71,8 @@ struct NonFiniteEntry : ValueError {
   std::int64_t row, col;  ///< from 0
 };
 
-/// What f() returns, for the matrix of which a caller gave the upper triangle, or the lower one: a non-finite entry is named as it
-/// stands there.
+/// What f() returns, for the matrix of which a caller gave the upper triangle, or the lower one: a
+/// non-finite entry is named as it stands there.
 template <class Function>
 auto in_terms_of_triangle(bool is_upper, Function&& f) {
   try {

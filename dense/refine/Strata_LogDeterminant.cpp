@@ -90,7 +90,8 @@ struct Sample {
 
 constexpr double small_error = 1e-3;  // of the quadrature, beside the standard error
 
-/// What part of the steps is done: by their number, or by the digits that they took off the quadrature error.
+/// What part of the steps is done: by their number, or by the digits that they took off the
+/// quadrature error.
 class Way {
  public:
   double part(Sample const& now, double taken) {
@@ -182,8 +183,9 @@ void multiply_columns(Exec const& exec, Block const& W, Block const& products) {
       });
 }
 
-/// ||M^-1||_F^2 by W = L^-1 V. If V are unit vectors, the products w_i' w_j are the entries of M^-1. If they are random signs
-/// of length 1, those with i != j have the mean square ||M^-1||_F^2 / n^2: for half of the solves that M^-1 V takes, many samples.
+/// ||M^-1||_F^2 by W = L^-1 V. If V are unit vectors, the products w_i' w_j are the entries of
+/// M^-1. If they are random signs of length 1, those with i != j have the mean square ||M^-1||_F^2
+/// / n^2: for half of the solves that M^-1 V takes, many samples.
 template <class Exec, class Block>
 double squared_norm_of_inverse(Exec const& exec, Block const& W, bool are_units) {
   constexpr std::size_t neighbours =
@@ -225,7 +227,8 @@ double log_determinant_rounding(ExecutionSpace const& exec, std::int64_t n, doub
   double const squares = squared_norm_of_inverse(exec, V, n <= options.probes);
   double const root = std::sqrt(static_cast<double>(n));  // of terms in a sum of random signs
   double const norm = std::sqrt(squares), size = std::abs(log_det_M);
-  // Else twice that, as rows that are alike, of a stationary process on a grid, have roundings that are alike.
+  // Else twice that, as rows that are alike, of a stationary process on a grid, have roundings that
+  // are alike.
   double const error =
       operators.rounding_units > 0
           ? 0x1p-53 * (operators.rounding_units * norm + 4 * size + root * root * root / 4)

@@ -33,8 +33,8 @@ struct LogDeterminantEstimate {
   double lowest = 1;  ///< least eigenvalue of L^-1 A L^-T that was seen, 1 at most
   int steps = 0;      ///< steps of Lanczos that were made
 
-  /// The error to state: |value - log det A| is less, but for about one case in a thousand. Infinite where
-  /// the steps don't suffice for a statement.
+  /// The error to state: |value - log det A| is less, but for about one case in a thousand.
+  /// Infinite where the steps don't suffice for a statement.
   double error() const { return 4 * standard_error + quadrature_error + rounding_error; }
 };
 
@@ -59,8 +59,8 @@ struct LogDeterminantOperators {
 
 /// Correct the log-determinant of a low-precision Cholesky factorisation M = L L^T.
 ///
-/// Stochastic Lanczos quadrature with Rademacher probes z and full reorthogonalisation, all probes at
-/// once. If n <= probes the unit vectors take their place and only rounding is left.
+/// Stochastic Lanczos quadrature with Rademacher probes z and full reorthogonalisation, all probes
+/// at once. If n <= probes the unit vectors take their place and only rounding is left.
 ///
 /// With F = log(L^-1 A L^-T), the variance of z'F z is at most 2 ||F||_F^2, and z'F^2 z, whose mean
 /// is ||F||_F^2, comes from the same Lanczos steps. The Gauss rule lies above z'F z, the
@@ -77,9 +77,9 @@ struct LogDeterminantOperators {
 /// Error    |value - log det A| <= error() in 999 of 1000 cases, and what the operators round.
 /// Source   Ubaru, Chen and Saad, SIAM J. Matrix Anal. Appl. 38 (2017), doi:10.1137/16M1104974;
 ///          quadrature: Golub and Welsch, Math. Comp. 23 (1969), doi:10.1090/S0025-5718-69-99647-1;
-///          its bounds: Golub and Meurant, Matrices, Moments and Quadrature, 2010, chapters 6 and 7;
-///          extreme eigenvalues: Kuczynski and Wozniakowski, SIAM J. Matrix Anal. Appl. 13 (1992),
-///          theorem 4.2, doi:10.1137/0613066.
+///          its bounds: Golub and Meurant, Matrices, Moments and Quadrature, 2010, chapters 6 and
+///          7; extreme eigenvalues: Kuczynski and Wozniakowski, SIAM J. Matrix Anal. Appl. 13
+///          (1992), theorem 4.2, doi:10.1137/0613066.
 template <class ExecutionSpace>
 [[nodiscard]] LogDeterminantEstimate log_determinant(
     ExecutionSpace const& exec, std::int64_t n, double log_det_M,
@@ -90,9 +90,10 @@ template <class ExecutionSpace>
 /// rounding makes E. log det M - log det A is about trace(A^-1 E). The entries of E are as good as
 /// random, but for rows that are alike.
 ///
-/// Result   2^-53 (rounding_units ||M^-1||_F diagonal + 4 |log_det_M| + n^(3/2) / 4); where these units are not known
-///          2^-52 (2 (sqrt(n) + 8) ||M^-1||_F diagonal + sqrt(n) |log_det_M|). The norm comes from u = v' M^-1 z, whose mean square
-///          it is for independent signs v and z, of all pairs of probes; exact if n <= probes.
+/// Result   2^-53 (rounding_units ||M^-1||_F diagonal + 4 |log_det_M| + n^(3/2) / 4); where these
+///          units are not known 2^-52 (2 (sqrt(n) + 8) ||M^-1||_F diagonal + sqrt(n) |log_det_M|).
+///          The norm comes from u = v' M^-1 z, whose mean square it is for independent signs v and
+///          z, of all pairs of probes; exact if n <= probes.
 /// Sync     fences `exec` once. Memory: n probes numbers. Of `operators` only `forward` is used.
 /// Throws   ValueError for options out of range or n < 0; MemoryError.
 template <class ExecutionSpace>

@@ -37,7 +37,8 @@ using strata::name_of;
 /// What to stop at, and the sizes of the inner solvers.
 struct RefinementOptions {
   Refine refine = Refine::Automatic;  ///< the method
-  /// On the normwise backward error, and nothing else. 0: sqrt(n) 2^-52, and HPL's and SLATE's thresholds as well.
+  /// On the normwise backward error, and nothing else. 0: sqrt(n) 2^-52, and HPL's and SLATE's
+  /// thresholds as well.
   double tolerance = 0;
   /// Applications of M^-1 to a column. 0: 100 classical, 2000 CG and GMRES, 4000 automatic, which
   /// leaves half to GMRES.
@@ -57,12 +58,13 @@ inline constexpr double slate_threshold = 50 * 0x1p-53;  ///< SLATE's tester of 
 
 /// What the refinement did. Errors are those of the X that was returned.
 struct RefinementReport {
-  /// Each column meets the tolerance; for the default tolerance also both thresholds above. Of a system that was
-  /// scaled, the system as given must, too: the tolerance where one was asked for, else the thresholds.
+  /// Each column meets the tolerance; for the default tolerance also both thresholds above. Of a
+  /// system that was scaled, the system as given must, too: the tolerance where one was asked for,
+  /// else the thresholds.
   bool converged = true;
   bool indefinite = false;  ///< CG met a direction p with p'A p < 0: A is not positive definite
-  bool in_range =
-      true;  ///< no number of X is beyond the range of fp64, nor one of X_G where the system was scaled
+  /// no number of X is beyond the range of fp64, nor one of X_G where the system was scaled
+  bool in_range = true;
   bool stagnated = false;        ///< a column stopped because its error no longer fell
   Refine method = Refine::None;  ///< the last method that ran; None: M^-1 B was good enough
   /// Applications of M^-1 to the column that took most, the first solve included.
@@ -73,8 +75,9 @@ struct RefinementReport {
   /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), of the system as given
   double backward_error = 0;
   double equilibrated_error = 0;  ///< the same of the system that was refined
-  /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) of that system, where ||r_j||_inf is no smaller than what rounding leaves of
-  /// it, 2^-53 (||A||_inf ||x_j||_inf + ||b_j||_inf): times the condition it bounds the error of x.
+  /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) of that system, where ||r_j||_inf is no smaller
+  /// than what rounding leaves of it, 2^-53 (||A||_inf ||x_j||_inf + ||b_j||_inf): times the
+  /// condition it bounds the error of x.
   double relative_residual = 0;
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
   double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
@@ -97,8 +100,8 @@ struct RefinementOperators {
   Kokkos::View<double const*, typename ExecutionSpace::memory_space> scaling;
   /// ||G||_inf, where there is a scaling.
   double given_norm_inf = 0;
-  /// Y = G X in fp64, where there is a scaling: residuals and CG take it, which spares passes over vectors that `apply` makes for D.
-  /// May be empty.
+  /// Y = G X in fp64, where there is a scaling: residuals and CG take it, which spares passes over
+  /// vectors that `apply` makes for D. May be empty.
   std::function<void(Block const& X, Block const& Y)> apply_given;
 };
 
@@ -106,17 +109,19 @@ struct RefinementOperators {
 ///
 /// The outer loop computes R = B - A X in fp64 for all unfinished columns at once, solves A D = R
 /// by the method chosen and adds D. Columns that are done, or can't be helped, leave. Each column
-/// of B is scaled by a power of two, so neither huge nor tiny columns matter. A column that has converged goes on only
-/// while a step halves what is above the tolerance.
+/// of B is scaled by a power of two, so neither huge nor tiny columns matter. A column that has
+/// converged goes on only while a step halves what is above the tolerance.
 ///
 /// Shape    B, X: n x m, n >= 0, m >= 0, any leading dimension; X must not overlap B.
 /// Result   X is each column's best iterate, always finite (0 where nothing better was found). A
 ///          zero column of B gives an exactly zero column of X. NaN or Inf in A, M or B: not
 ///          converged.
-/// Sync     fences `exec` once per outer step, the first solve included, and once more before it where n > 8192; once where CG,
-///          or a cycle of GMRES, begins and once per iteration of CG, 4 times of GMRES; once where it chooses after the first
-///          solve, and up to twice where columns leave. X is enqueued.
-/// Memory   3 n m numbers; CG 6 n m, or 7 n m with `apply_given`; GMRES 3 n m and its basis of 2 restart + 1 vectors a column.
+/// Sync     fences `exec` once per outer step, the first solve included, and once more before it
+///          where n > 8192; once where CG, or a cycle of GMRES, begins and once per iteration of
+///          CG, 4 times of GMRES; once where it chooses after the first solve, and up to twice
+///          where columns leave. X is enqueued.
+/// Memory   3 n m numbers; CG 6 n m, or 7 n m with `apply_given`; GMRES 3 n m and its basis of 2
+///          restart + 1 vectors a column.
 /// Throws   ShapeError if B and X differ in shape; ValueError for options or norms out of range.
 /// Source   CG: Golub and Ye, SIAM J. Sci. Comput. 21 (1999), doi:10.1137/S1064827597323415.
 ///          GMRES: Carson and Higham, SIAM J. Sci. Comput. 40 (2018), doi:10.1137/17M1140819, and

@@ -38,7 +38,8 @@ void note_lost_columns(std::int64_t lost, std::int64_t n, SolveReport& report) {
       1 / (static_cast<double>(n) * 0x1p-52);
 }
 
-// The memory that the factor keeps, or a new one; it never shrinks, so that solves of two kinds by turns allocate nothing.
+// The memory that the factor keeps, or a new one; it never shrinks, so that solves of two kinds by
+// turns allocate nothing.
 template <class Exec>
 std::shared_ptr<detail::RefinementMemory<Exec>> memory_of(SpdFactor<Exec>& factor, Exec const& exec,
                                                           std::int64_t cols, std::int64_t vectors) {

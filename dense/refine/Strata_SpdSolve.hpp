@@ -54,8 +54,8 @@ struct Patience {
   bool is_measured = false;
 };
 
-/// A factor of a symmetric positive definite matrix on a rung of a ladder of precisions: all that a refined solve
-/// knows of it. H = D A D is what is factored.
+/// A factor of a symmetric positive definite matrix on a rung of a ladder of precisions: all that a
+/// refined solve knows of it. H = D A D is what is factored.
 template <class ExecutionSpace>
 class SpdFactor {
  public:
@@ -65,8 +65,8 @@ class SpdFactor {
   virtual std::int64_t order() const = 0;
   /// D, the same on all rungs; empty: 1.
   virtual Kokkos::View<double const*, typename ExecutionSpace::memory_space> scaling() const = 0;
-  /// H, M^-1, D and the norms, on `exec`, of the rung that holds; its factor is made again if it was given up for a
-  /// rung that then failed.
+  /// H, M^-1, D and the norms, on `exec`, of the rung that holds; its factor is made again if it
+  /// was given up for a rung that then failed.
   ///
   /// Throws   MemoryError.
   virtual RefinementOperators<ExecutionSpace> operators(ExecutionSpace const& exec) = 0;
@@ -85,7 +85,8 @@ class SpdFactor {
   std::shared_ptr<detail::RefinementMemory<ExecutionSpace>> memory;
 };
 
-/// Refine H Y = D B, X = D Y, with the factor of the rung that holds, cut short where the next rung costs less.
+/// Refine H Y = D B, X = D Y, with the factor of the rung that holds, cut short where the next rung
+/// costs less.
 ///
 /// Shape, Throws   as `refine`, whose B and X are D B and Y.
 template <class ExecutionSpace>
@@ -94,17 +95,21 @@ template <class ExecutionSpace>
                                       typename RefinementOperators<ExecutionSpace>::Block const& Y,
                                       RefinementOptions const& options);
 
-/// Solve A X = B: scale, refine, judge for A as given, and where that does not converge climb and do it again.
+/// Solve A X = B: scale, refine, judge for A as given, and where that does not converge climb and
+/// do it again.
 ///
 /// Shape    B, X: n x m; X may be B, or overlap it in any way.
-/// Result   the best X found; the report says whether it converged. Without Refine::None the ladder is climbed until one
-///          does. Where there is no memory for a rung, the report says so, and the factor stays as it was. A column of X
-///          that is beyond the range of fp64, or whose D B is, is 0: its backward error is 1.
-/// Sync     fences `exec`: once where n <= 8192 and the first solution is good enough, and as often as `refine` beyond.
-/// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes; the factor keeps them for the next solve
-///          if m <= 16.
-/// Throws   ShapeError if B or X do not fit; ValueError naming the first non-finite number of B, before anything is refined, or
-///          if elements of X share memory; MemoryError where there is no memory for a first X.
+/// Result   the best X found; the report says whether it converged. Without Refine::None the ladder
+///          is climbed until one does. Where there is no memory for a rung, the report says so, and
+///          the factor stays as it was. A column of X that is beyond the range of fp64, or whose D
+///          B is, is 0: its backward error is 1.
+/// Sync     fences `exec`: once where n <= 8192 and the first solution is good enough, and as often
+///          as `refine` beyond.
+/// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes; the factor keeps
+///          them for the next solve if m <= 16.
+/// Throws   ShapeError if B or X do not fit; ValueError naming the first non-finite number of B,
+///          before anything is refined, or if elements of X share memory; MemoryError where there
+///          is no memory for a first X.
 template <class ExecutionSpace>
 [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, SpdFactor<ExecutionSpace>& factor,
                                 StridedMatrix<double const> const& B,

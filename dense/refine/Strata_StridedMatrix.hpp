@@ -35,7 +35,8 @@ bool share_memory(StridedMatrix<double const> const& A, StridedMatrix<double con
 /// Whether two lines of A overlap, as where a stride is 0.
 bool overlaps_itself(StridedMatrix<double const> const& A);
 
-/// A View of rank 1 (one column) or 2 as a strided matrix; what it can't be is said by the compiler.
+/// A View of rank 1 (one column) or 2 as a strided matrix; what it can't be is said by the
+/// compiler.
 template <class ExecutionSpace, class Scalar, class ViewType>
 StridedMatrix<Scalar> strided_matrix(ViewType const& A) {
   static_assert(ViewType::rank() == 1 || ViewType::rank() == 2,

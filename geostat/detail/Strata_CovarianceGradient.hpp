@@ -31,7 +31,8 @@ struct FourSums {
 /// where they are asked for. The derivative by nu, if it is not wanted, is any number: without it
 /// there are closed forms for nu = 1/2, 3/2 and 5/2.
 ///
-/// Memory   24 bytes for each location in MemorySpace, and 2.4 kB; on hosts of many locations a table of 108 kB.
+/// Memory   24 bytes for each location in MemorySpace, and 2.4 kB; on hosts of many locations a
+///          table of 108 kB.
 /// Error    see MaternGradient, times sigma2 by nu, and sigma2 / range by range.
 template <class MemorySpace>
 class CovarianceGradient {
@@ -92,8 +93,9 @@ struct ManySolves {
   bool converged = true;
 };
 
-/// X = S^-1 X, its rows from `first_row` on, before which X is 0: with all tiles in fp64 by the factor, else refined to
-/// fp64 with S, which may make a more accurate factor, and find that there is none. Other rows are undefined then.
+/// X = S^-1 X, its rows from `first_row` on, before which X is 0: with all tiles in fp64 by the
+/// factor, else refined to fp64 with S, which may make a more accurate factor, and find that there
+/// is none. Other rows are undefined then.
 template <class ExecutionSpace>
 void solve_in_place(ExecutionSpace const& exec, CovarianceFactor<ExecutionSpace>& factor,
                     typename CovarianceFactor<ExecutionSpace>::Block const& X, ManySolves& solves,

@@ -65,8 +65,8 @@ class FitObjective {
   // Whether a bound of sigma2 or nugget holds the sill at the best.
   bool sill_is_held() const { return best_is_held_; }
 
-  // Whether as many evaluations as a quadratic model has points differ by no more than their noise, and
-  // twice as many brought no more.
+  // Whether as many evaluations as a quadratic model has points differ by no more than their noise,
+  // and twice as many brought no more.
   bool sees_no_more() const {
     if (recent_.size() < remembered()) return false;
     double low = HUGE_VAL, high = -HUGE_VAL;
@@ -84,7 +84,8 @@ class FitObjective {
     return noise;
   }
 
-  /// The log-likelihood at some variables, and what it may be off by; where that is not known, no noise is seen in it.
+  /// The log-likelihood at some variables, and what it may be off by; where that is not known, no
+  /// noise is seen in it.
   Scored at(std::span<double const> x) {
     Stopwatch const watch;
     auto const now = evaluate(x);
@@ -98,14 +99,15 @@ class FitObjective {
     });
     return scored;
   }
-  /// The same for a search without derivatives, which wants a number everywhere: below all that was seen, but not so far that
-  /// a quadratic model sees nothing else.
+  /// The same for a search without derivatives, which wants a number everywhere: below all that was
+  /// seen, but not so far that a quadratic model sees nothing else.
   double operator()(std::span<double const> x) {
     Scored const now = at(x);
     return now.defined ? now.value
                        : worst_.value_or(-1e6) - std::max(1.0, std::abs(worst_.value_or(0.0)));
   }
-  /// The log-likelihood about the point that was evaluated last, which counts as the best from now on.
+  /// The log-likelihood about the point that was evaluated last, which counts as the best from now
+  /// on.
   Quadratic model() {
     Stopwatch const watch;
     result_.theta = theta_;
@@ -161,8 +163,8 @@ class FitObjective {
       factor_.emplace(exec_, team_, covariance, locations_, factor_options_);
   }
 
-  // Of S = s C by the factor of C: log det S = log det C + n log s, log det F' S^-1 F is less by k log s, and the form is that
-  // of C divided by s.
+  // Of S = s C by the factor of C: log det S = log det C + n log s, log det F' S^-1 F is less by k
+  // log s, and the form is that of C divided by s.
   Likelihood evaluate(std::span<double const> x) {
     shape_ = variables_.shape(x);
     sill_ = 1;

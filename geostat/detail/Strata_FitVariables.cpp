@@ -175,8 +175,8 @@ std::vector<Parameters> FitVariables::jacobian(MaternCovariance const& shape) co
   return J;
 }
 
-// With log s for one more variable, whose row of the information is h and h_s, and whose derivative is g_s: where s is
-// free it is eliminated, where a bound holds it follows the share.
+// With log s for one more variable, whose row of the information is h and h_s, and whose derivative
+// is g_s: where s is free it is eliminated, where a bound holds it follows the share.
 Quadratic FitVariables::model(MaternCovariance const& shape, double sill, double rss,
                               std::int64_t degrees,
                               LikelihoodDerivatives const& derivatives) const {
@@ -233,7 +233,8 @@ std::array<bool, 4> FitVariables::at_bound(std::span<double const> x, MaternCova
 
 double reach_above(Quadratic const& model, std::size_t variable) {
   constexpr double quantile = 3.841458820694124;  // chi-square, one degree of freedom, 95 %
-  // The curvature and slope that are left once the others follow: their part is what a step of them alone gains.
+  // The curvature and slope that are left once the others follow: their part is what a step of them
+  // alone gains.
   Quadratic others;
   std::vector<double> coupling;
   for (std::size_t i = 0; i < model.g.size(); ++i) {

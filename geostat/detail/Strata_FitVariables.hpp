@@ -19,10 +19,12 @@ namespace strata::geostat::detail {
 
 /// What a search varies: the nugget's share of the sill, and the logarithms of range and nu.
 ///
-/// Where sigma2 is free, and the nugget is free or 0, S = s C with the sill s = sigma2 + nugget. The s of the largest
-/// likelihood is rss / n, by REML rss / (n - k), rss = r' C^-1 r, so that C alone is searched. The share is 0 at a nugget of 0 and the likelihood has
-/// a finite slope there; the logarithm of a nugget would go on for ever. Of other variances v the variable is v / (v + v0)
-/// for the sill v0 of the start: where one is fixed, or bounds of sigma2 and nugget matter, which are no box then.
+/// Where sigma2 is free, and the nugget is free or 0, S = s C with the sill s = sigma2 + nugget.
+/// The s of the largest likelihood is rss / n, by REML rss / (n - k), rss = r' C^-1 r, so that C
+/// alone is searched. The share is 0 at a nugget of 0 and the likelihood has a finite slope there;
+/// the logarithm of a nugget would go on for ever. Of other variances v the variable is v / (v +
+/// v0) for the sill v0 of the start: where one is fixed, or bounds of sigma2 and nugget matter,
+/// which are no box then.
 class FitVariables {
  public:
   /// Throws   ValueError as `fit` does.
@@ -71,7 +73,8 @@ class FitVariables {
   enum class Kind : std::uint8_t { Share, Sigma2, Range, Nu, Nugget };
   void add(Kind kind, double lower, double upper);
   std::optional<std::size_t> find(Kind kind) const;
-  // Least and largest sill, and the derivative of log sill by the share where the one that is asked for holds.
+  // Least and largest sill, and the derivative of log sill by the share where the one that is asked
+  // for holds.
   struct Sills {
     double least, largest, by_share_at_least, by_share_at_largest;
   };
@@ -87,8 +90,9 @@ class FitVariables {
   std::vector<double> lower_, upper_;
 };
 
-/// How far a variable may be above its value, where the function falls from there on, until the quadratic has fallen by
-/// half of 3.84, the others at their best: what 95 % of the estimates don't contradict.
+/// How far a variable may be above its value, where the function falls from there on, until the
+/// quadratic has fallen by half of 3.84, the others at their best: what 95 % of the estimates don't
+/// contradict.
 double reach_above(Quadratic const& model, std::size_t variable);
 
 }  // namespace strata::geostat::detail

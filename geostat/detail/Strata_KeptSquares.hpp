@@ -19,8 +19,8 @@
 
 namespace strata::geostat::detail {
 
-/// The squares (I, J), I >= J, of a matrix whose columns come block by block. A square comes with block J, is kept by one
-/// rank, and has done its part when block I has come.
+/// The squares (I, J), I >= J, of a matrix whose columns come block by block. A square comes with
+/// block J, is kept by one rank, and has done its part when block I has come.
 struct SquarePlan {
   std::int64_t blocks = 0;  ///< blocks of columns, and of rows
   int ranks = 1;
@@ -77,12 +77,15 @@ void inner_products(Exec const& exec, Block const& A, Block const& B, Block cons
       });
 }
 
-/// trace(A_k A_l) = sum_ij A_k(i, j) A_l(j, i) of some n x n matrices whose columns come block by block, to all ranks.
+/// trace(A_k A_l) = sum_ij A_k(i, j) A_l(j, i) of some n x n matrices whose columns come block by
+/// block, to all ranks.
 ///
-/// Of each pair of squares that lie opposite each other one comes first, and is kept until the other one comes. Its sums are
-/// its own and are added in one order at the end, so that the bits are those of one rank on any number of ranks.
+/// Of each pair of squares that lie opposite each other one comes first, and is kept until the
+/// other one comes. Its sums are its own and are added in one order at the end, so that the bits
+/// are those of one rank on any number of ranks.
 ///
-/// Memory   `SquarePlan::most_at_a_time` squares of each matrix on the host; one where a device works.
+/// Memory   `SquarePlan::most_at_a_time` squares of each matrix on the host; one where a device
+///          works.
 template <class Exec>
 class KeptSquares {
  public:
@@ -115,8 +118,8 @@ class KeptSquares {
     products_.assign(squares * matrices * matrices, 0);
   }
 
-  /// The columns of the matrices from number `first` on, a block behind the one before. Fences the instance where
-  /// it has sums. Not collective.
+  /// The columns of the matrices from number `first` on, a block behind the one before. Fences the
+  /// instance where it has sums. Not collective.
   void take(std::int64_t first, std::vector<Block> const& A) {
     if (matrices_ == 0) return;
     std::int64_t const block = first / width_;

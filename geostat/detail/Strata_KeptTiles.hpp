@@ -17,7 +17,8 @@
 
 namespace strata::geostat::detail {
 
-/// Tiles of a matrix that a generator fills once on a host: when they are asked for again they are copied.
+/// Tiles of a matrix that a generator fills once on a host: when they are asked for again they are
+/// copied.
 template <class Exec>
 class KeptTiles {
  public:
@@ -27,8 +28,8 @@ class KeptTiles {
     for (auto& [place, tile] : tiles_) tile.is_filled = false;
   }
 
-  /// The tile whose first entry is (row, col). Threads may ask for different tiles at once. What can't be kept for want of
-  /// memory is filled each time.
+  /// The tile whose first entry is (row, col). Threads may ask for different tiles at once. What
+  /// can't be kept for want of memory is filled each time.
   void fill(Exec const& exec, std::int64_t row, std::int64_t col, ooc::TileView<Exec> const& A) {
     Kept& kept = at(row, col);
     bool const fits = kept.rows == A.extent(0) && kept.cols == A.extent(1);

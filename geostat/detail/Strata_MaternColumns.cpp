@@ -10,7 +10,8 @@
 #include <cmath>
 #include <cstdint>
 
-// Its loops are what compilers make vectors of, if they may take it that roots set no errno (CMakeLists.txt).
+// Its loops are what compilers make vectors of, if they may take it that roots set no errno
+// (CMakeLists.txt).
 
 namespace strata::geostat::detail {
 
@@ -19,8 +20,9 @@ namespace {
 constexpr std::int64_t chunk = 256, step = 8;  // as many as the widest vector has
 constexpr double farthest = 700;               // e^-x is a normal number up to here
 
-// e^-x, 0 <= x <= 700: -x = k log 2 + r, |r| <= log(2) / 2, and Taylor's series of e^r - 1, whose rest is below 2^-57.
-// An own one, since libm's takes one number at a time and libmvec is GCC's and glibc's alone.
+// e^-x, 0 <= x <= 700: -x = k log 2 + r, |r| <= log(2) / 2, and Taylor's series of e^r - 1, whose
+// rest is below 2^-57. An own one, since libm's takes one number at a time and libmvec is GCC's and
+// glibc's alone.
 STRATA_INLINE double decay(double x) {
   constexpr double round = 0x1.8p52;  // the sum's low bits are the integer
   double const sum = round - x * 1.4426950408889634074, k = sum - round;
@@ -68,7 +70,8 @@ STRATA_INLINE void run(ColumnCovariance const& c, Location const& from, double c
   }
 }
 
-// By a table: what is one vector loop above is one here, but for the polynomials, whose coefficients lie apart.
+// By a table: what is one vector loop above is one here, but for the polynomials, whose
+// coefficients lie apart.
 STRATA_INLINE void look_up(ColumnCovariance const& c, Location const& from, double const* x,
                            double const* y, std::int64_t n, double* C) {
   constexpr double nearest = MaternTable::nearest, farthest = 511;

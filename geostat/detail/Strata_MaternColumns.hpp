@@ -20,15 +20,16 @@ struct ColumnCovariance {
   MaternTable const* table = nullptr;
 };
 
-/// C[i] = C(h_i) for the distances h_i of (x[i], y[i]) from a point in the plane, i < n, many at a time. What an
-/// entry is depends on nothing but its two points, which may be exchanged.
+/// C[i] = C(h_i) for the distances h_i of (x[i], y[i]) from a point in the plane, i < n, many at a
+/// time. What an entry is depends on nothing but its two points, which may be exchanged.
 ///
-/// Error    3 ulp for nu = 1/2, 4 for the other closed forms, beside what the distance's rounding makes (tested); of a table
-///          see MaternTable.
+/// Error    3 ulp for nu = 1/2, 4 for the other closed forms, beside what the distance's rounding
+///          makes (tested); of a table see MaternTable.
 using MaternColumn = void(ColumnCovariance const& covariance, Location const& from, double const* x,
                           double const* y, std::int64_t n, double* C);
 
-/// For the widest vectors that the processor has, of 16, 32 or 64 bytes, but no wider ones than asked for.
+/// For the widest vectors that the processor has, of 16, 32 or 64 bytes, but no wider ones than
+/// asked for.
 MaternColumn* matern_column(int most_bytes = 64);
 
 /// Locations coordinate by coordinate, on a host; elsewhere there are none.

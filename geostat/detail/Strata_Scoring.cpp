@@ -50,7 +50,8 @@ Vector eigenvalues(Matrix& A, Matrix& V) {
   return result;
 }
 
-// The p with the largest g'p - p'Hp/2, |p| <= radius: (H + mu) p = g for the least mu >= 0 that will do.
+// The p with the largest g'p - p'Hp/2, |p| <= radius: (H + mu) p = g for the least mu >= 0 that
+// will do.
 Vector in_ball(Vector const& g, Matrix H, double radius) {
   std::size_t const n = g.size();
   Matrix V;

@@ -42,7 +42,8 @@ struct ScoringSearch {
   std::vector<double> start, lower, upper;
   std::vector<double> safe;  ///< towards which a start is moved where the function is not defined
   double first_radius = 1;
-  /// A variable whose curvature is above this is measured in units in which it is not: a nugget in parts of itself.
+  /// A variable whose curvature is above this is measured in units in which it is not: a nugget in
+  /// parts of itself.
   double usual_curvature = 1;
   double tolerance = 1e-5;  ///< tolerance of each variable
   std::int64_t max_evaluations = 0;
@@ -60,11 +61,13 @@ struct ScoringOutcome {
   Quadratic model;  ///< about x; empty: no point had a value
 };
 
-/// A trust region about quadratic models, whose curvature along the last two steps is that of the gradients there.
+/// A trust region about quadratic models, whose curvature along the last two steps is that of the
+/// gradients there.
 ///
-/// Result   ends where no step of length 1 would gain more than 100 tolerance^2, or a tenth of the noise. A step is taken
-///          that gains a tenth of what the model says, noise set aside.
-/// Source   Nocedal and Wright, Numerical Optimization, 2006, equation 6.19; Conn, Gould and Toint, Trust Region Methods, 2000, chapters 6 and 7; bounds: Bertsekas, SIAM J. Control Optim.
+/// Result   ends where no step of length 1 would gain more than 100 tolerance^2, or a tenth of the
+///          noise. A step is taken that gains a tenth of what the model says, noise set aside.
+/// Source   Nocedal and Wright, Numerical Optimization, 2006, equation 6.19; Conn, Gould and Toint,
+///          Trust Region Methods, 2000, chapters 6 and 7; bounds: Bertsekas, SIAM J. Control Optim.
 ///          20 (1982), doi:10.1137/0320018; noise: Sun and Nocedal, Math. Program. 202 (2023),
 ///          doi:10.1007/s10107-023-01941-9.
 ScoringOutcome maximise(ScoringSearch const& search);

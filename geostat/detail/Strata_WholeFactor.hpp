@@ -19,10 +19,12 @@
 
 namespace strata::geostat::detail {
 
-/// The Cholesky factor of a covariance matrix S that lies whole in the memory of one device, in fp64.
+/// The Cholesky factor of a covariance matrix S that lies whole in the memory of one device, in
+/// fp64.
 ///
-/// H = S / 4^k is factored, k such that its diagonal is in [1/2, 2). Products with S evaluate its entries anew, some
-/// columns at a time. All work runs on the instance that it was made with. Not to be used by two threads at once.
+/// H = S / 4^k is factored, k such that its diagonal is in [1/2, 2). Products with S evaluate its
+/// entries anew, some columns at a time. All work runs on the instance that it was made with. Not
+/// to be used by two threads at once.
 template <class ExecutionSpace>
 class WholeFactor final : public dense::SpdFactor<ExecutionSpace> {
  public:
@@ -35,7 +37,8 @@ class WholeFactor final : public dense::SpdFactor<ExecutionSpace> {
   /// Memory for order n. Throws MemoryError.
   WholeFactor(ExecutionSpace const& exec, std::int64_t n);
 
-  /// Fill the matrix and factor it. Fences. After an exception there is no factor. `on_fill` hears 1 once it is filled.
+  /// Fill the matrix and factor it. Fences. After an exception there is no factor. `on_fill` hears
+  /// 1 once it is filled.
   ///
   /// Throws   what `check_covariance` and `on_fill` throw.
   void refactor(MaternCovariance const& covariance, Locations const& locations,
@@ -58,7 +61,8 @@ class WholeFactor final : public dense::SpdFactor<ExecutionSpace> {
 
   /// X = S^-1 B. Shape: n x m. Fences.
   [[nodiscard]] dense::SolveReport solve(Block const& B, Block const& X);
-  /// V = L^-1 V, or V = L^-T V, its rows from `first_row` on, before which V is 0. Shape: n x m. Fences.
+  /// V = L^-1 V, or V = L^-T V, its rows from `first_row` on, before which V is 0. Shape: n x m.
+  /// Fences.
   void half_solve(Op op, Block const& V, std::int64_t first_row);
   /// Y = S X; X may be Y. Shape: n x m. Fences.
   void apply(Block const& X, Block const& Y);

@@ -31,17 +31,20 @@ struct CrossValidation {
 /// The levels of the intervals whose coverage is counted.
 inline constexpr std::array<double, 3> coverage_levels = {0.5, 0.9, 0.95};
 
-/// Leave observations out and predict them from the others, without a refit, and the trend's coefficients anew each time:
-/// with P = S^-1 - S^-1 F (F' S^-1 F)^-1 F' S^-1 the residuals of a fold B are (P_BB)^-1 (P y)_B, their covariance
-/// (P_BB)^-1; of one observation (P y)_i / P_ii and 1 / P_ii.
+/// Leave observations out and predict them from the others, without a refit, and the trend's
+/// coefficients anew each time: with P = S^-1 - S^-1 F (F' S^-1 F)^-1 F' S^-1 the residuals of a
+/// fold B are (P_BB)^-1 (P y)_B, their covariance (P_BB)^-1; of one observation (P y)_i / P_ii and
+/// 1 / P_ii.
 ///
-/// Shape    a value for each location; `folds` a number for each, those of one number being left out together; none: each
-///          alone.
+/// Shape    a value for each location; `folds` a number for each, those of one number being left
+///          out together; none: each alone.
 /// Result   see CrossValidation. `on_progress` hears what part is done.
 /// Sync     fences `exec`.
-/// Memory   512 n numbers; with folds n numbers for each observation of the largest. Cost: n^3 / 3 flops, with folds 2 n^3, with tiles below fp64 refined solves.
+/// Memory   512 n numbers; with folds n numbers for each observation of the largest. Cost: n^3 / 3
+///          flops, with folds 2 n^3, with tiles below fp64 refined solves.
 /// Throws   ShapeError if there are neither n folds nor none; what `log_likelihood` throws.
-/// Source   Dubrule, Math. Geol. 15 (1983), doi:10.1007/BF01033232; Ginsbourger and Schaerer, Electron. J. Stat. 19 (2025), arXiv:2101.03108.
+/// Source   Dubrule, Math. Geol. 15 (1983), doi:10.1007/BF01033232; Ginsbourger and Schaerer,
+///          Electron. J. Stat. 19 (2025), arXiv:2101.03108.
 template <class ExecutionSpace>
 [[nodiscard]] CrossValidation cross_validate(ExecutionSpace const& exec,
                                              CovarianceFactor<ExecutionSpace>& factor,

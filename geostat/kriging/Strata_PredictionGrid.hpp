@@ -23,7 +23,8 @@ struct PredictionGrid {
   ///
   /// Throws   ValueError that quotes the text, also for more than 10^9 cells.
   static PredictionGrid parse(std::string const& text);
-  /// About the locations: square cells whose side is 1, 2 or 5 times a power of ten, on multiples of it, 40,000 at most.
+  /// About the locations: square cells whose side is 1, 2 or 5 times a power of ten, on multiples
+  /// of it, 40,000 at most.
   ///
   /// Throws   ValueError if all coincide; what `check_locations` throws.
   static PredictionGrid around(Locations const& locations);
@@ -36,11 +37,12 @@ struct PredictionGrid {
   std::string to_text() const;
 };
 
-/// Write an ESRI ASCII grid, which geographic information systems read: a value for each cell, in the order of
-/// `locations`; what is not finite is NODATA, -9999. Whole or not at all.
+/// Write an ESRI ASCII grid, which geographic information systems read: a value for each cell, in
+/// the order of `locations`; what is not finite is NODATA, -9999. Whole or not at all.
 ///
 /// Throws   ShapeError if there are not as many values; IoError with errno's text.
-/// Source   the format of ArcGIS; `dx` and `dy` in place of `cellsize` where they differ, as GDAL has it.
+/// Source   the format of ArcGIS; `dx` and `dy` in place of `cellsize` where they differ, as GDAL
+///          has it.
 void write_ascii_grid(std::string const& path, PredictionGrid const& grid,
                       std::span<double const> values);
 

@@ -26,21 +26,25 @@ struct SimulationOptions {
 /// Fields that agree with the observations.
 struct Simulation {
   HostMatrix fields;  ///< a row for each location, a column for each field
-  /// Variance that was added to each location as the covariance matrix had no factor without, in parts of sigma2; else 0.
+  /// Variance that was added to each location as the covariance matrix had no factor without, in
+  /// parts of sigma2; else 0.
   double ridge = 0;
 };
 
-/// Draws of the field without noise at new locations, given the observations (conditional simulation), exact by a factor:
+/// Draws of the field without noise at new locations, given the observations (conditional
+/// simulation), exact by a factor:
 ///   mean + L_c g,   L_c L_c' = C_00 - V' V + D (F' S^-1 F)^-1 D',
-/// with mean, V and D as in `predict`, so that the trend's uncertainty is in it, and g independent normal numbers.
+/// with mean, V and D as in `predict`, so that the trend's uncertainty is in it, and g independent
+/// normal numbers.
 ///
 /// Shape    as for `predict`.
-/// Result   see Simulation. Where the matrix is not positive definite to rounding, as for smooth fields and locations that
-///          repeat, or are observations', the least of 1e-12, 1e-10 and 1e-8 of sigma2 that mends it is added.
+/// Result   see Simulation. Where the matrix is not positive definite to rounding, as for smooth
+///          fields and locations that repeat, or are observations', the least of 1e-12, 1e-10 and
+///          1e-8 of sigma2 that mends it is added.
 /// Sync     fences `exec`.
 /// Memory   8 (N^2 + N (n + 2 count)) bytes for N locations. Cost: N^3/3 + N^2 (n + 2 count) flops.
-/// Throws   MemoryError if that is more than `max_bytes`; ValueError for no field, or a factor with tiles below fp64; Error
-///          where no ridge mends it; what `predict` throws.
+/// Throws   MemoryError if that is more than `max_bytes`; ValueError for no field, or a factor with
+///          tiles below fp64; Error where no ridge mends it; what `predict` throws.
 /// Source   Chiles and Delfiner, Geostatistics, 2012, section 7.3.
 template <class ExecutionSpace>
 [[nodiscard]] Simulation simulate(ExecutionSpace const& exec,

@@ -29,8 +29,10 @@ struct VariogramClass {
 /// The empirical variogram, by Matheron's estimator; classes without a pair are left out.
 ///
 /// Shape    a value for each location: where there is a trend what it leaves (`Trend::residuals`).
-/// Throws   ShapeError if they differ in number; ValueError for options out of range, and what `check_locations` throws.
-/// Source   Matheron, Economic Geology 58 (1963), doi:10.2113/gsecongeo.58.8.1246; classes as of the R package gstat.
+/// Throws   ShapeError if they differ in number; ValueError for options out of range, and what
+///          `check_locations` throws.
+/// Source   Matheron, Economic Geology 58 (1963), doi:10.2113/gsecongeo.58.8.1246; classes as of
+///          the R package gstat.
 std::vector<VariogramClass> empirical_variogram(Locations const& locations,
                                                 std::span<double const> values,
                                                 VariogramOptions const& options = {});

@@ -34,19 +34,22 @@ constexpr auto names_of(Criterion) {
 }
 using strata::name_of;
 
-/// The columns F of the mean of observations, E y = F b, whose coefficients b are estimated with the covariance.
+/// The columns F of the mean of observations, E y = F b, whose coefficients b are estimated with
+/// the covariance.
 ///
-/// Work is with an orthonormal Q of F = Q R, so that columns of any unit, and powers of coordinates, cost no digits. A
-/// constant alone is the column of ones itself.
+/// Work is with an orthonormal Q of F = Q R, so that columns of any unit, and powers of
+/// coordinates, cost no digits. A constant alone is the column of ones itself.
 class Trend {
  public:
   /// No column or one of ones, whatever the number of observations.
   Trend(Mean mean = Mean::Constant, Criterion criterion = Criterion::ML);
-  /// These columns, each with a number for each observation; without names they are called "column 1", ...
+  /// These columns, each with a number for each observation; without names they are called "column
+  /// 1", ...
   ///
-  /// Throws   ShapeError if columns differ in length, or names in number from them, or there are not more observations than
-  ///          columns; ValueError for a number that is not finite, and for a column that is 0 or, to rounding, a
-  ///          combination of those before it, which are named.
+  /// Throws   ShapeError if columns differ in length, or names in number from them, or there are
+  ///          not more observations than columns; ValueError for a number that is not finite, and
+  ///          for a column that is 0 or, to rounding, a combination of those before it, which are
+  ///          named.
   explicit Trend(std::vector<std::vector<double>> const& columns,
                  std::vector<std::string> names = {}, Criterion criterion = Criterion::ML);
 
@@ -77,7 +80,8 @@ class Trend {
   std::vector<double> covariances(std::vector<double> const& of_basis) const;
   /// The rows of Q where F has these columns; of a constant `count` ones, whatever is given.
   ///
-  /// Throws   ShapeError if there are not as many columns or numbers; ValueError for one that is not finite.
+  /// Throws   ShapeError if there are not as many columns or numbers; ValueError for one that is
+  ///          not finite.
   std::vector<double> rows(std::int64_t count,
                            std::vector<std::vector<double>> const& columns) const;
   /// y - Q Q'y: what least squares leaves.

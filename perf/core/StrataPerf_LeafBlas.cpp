@@ -22,8 +22,8 @@ std::string name_of_types(Precision operand, Precision result) {
 std::string path_name(BlasPath path) { return path == BlasPath::Vendor ? "vendor/" : ""; }
 int size_of(Precision precision) { return static_cast<int>(traits(precision).bytes); }
 
-// A leaf operation's error: products of length k in the accumulator of its type, and the rounding of
-// operands to a format.
+// A leaf operation's error: products of length k in the accumulator of its type, and the rounding
+// of operands to a format.
 double sum_limit(Precision precision, std::int64_t k) {
   bool const is_format = is_product_format(precision);
   return error_limit(dense::LayerList{is_format ? precision : dense::accumulator(precision)}, k);

@@ -33,7 +33,8 @@ std::int64_t product_leaf_size(std::int64_t n, LayerList const& layers) {
                                   : std::min<std::int64_t>(leaf_size(n, layers), 256);
 }
 
-// ---- SYRK, lower triangle of C -= A A^T, n = k ---------------------------------------------------
+// ---- SYRK, lower triangle of C -= A A^T, n = k
+// ---------------------------------------------------
 
 // ||(C + A A^T) v|| / ||A A^T v|| for a random v.
 double syrk_error(Blas& blas, Matrix const& A, Matrix const& C) {
@@ -77,7 +78,8 @@ void syrk(Run& run, LayerList const& layers, std::int64_t n) {
   run.count_ratio(text("syrk ", n));
 }
 
-// ---- TRSM, X L^T = B, m = n ----------------------------------------------------------------------
+// ---- TRSM, X L^T = B, m = n
+// ----------------------------------------------------------------------
 
 // ||X L^T v - B v|| / ||B v|| for a random v, which needs L before and B again after the solve.
 class TrsmProbe {
@@ -139,7 +141,8 @@ void trsm(Run& run, LayerList const& layers, std::int64_t n) {
   run.count_ratio(text("trsm ", n));
 }
 
-// ---- POTRF ---------------------------------------------------------------------------------------
+// ---- POTRF
+// ---------------------------------------------------------------------------------------
 
 std::int64_t value(Exec const& exec, Blas::InfoView const& info) {
   std::int64_t order = 0;

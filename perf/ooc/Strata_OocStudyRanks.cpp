@@ -16,7 +16,8 @@ using Json = nlohmann::json;
 
 namespace {
 
-// As near to a square as it goes, with more rows than columns; a column where there are no super-panels.
+// As near to a square as it goes, with more rows than columns; a column where there are no
+// super-panels.
 ooc::RankGrid grid_of(int ranks, std::int64_t super_panel) {
   int cols = super_panel > 0 ? static_cast<int>(std::sqrt(ranks)) : 1;
   while (ranks % cols != 0) --cols;

@@ -121,7 +121,8 @@ double RankMachine::operand(Lane const& lane, std::int64_t i, std::int64_t k) {
   return copies ? copies[number_in_step(i, k)] : not_there;
 }
 
-// What a lane does between two events: the end of a visit, some updates of the next, or POTRF or TRSM.
+// What a lane does between two events: the end of a visit, some updates of the next, or POTRF or
+// TRSM.
 void RankMachine::step(std::size_t number, double now) {
   Lane& lane = lanes_[number];
   if (lane.is_done) close(lane, now);

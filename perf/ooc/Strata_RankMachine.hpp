@@ -94,7 +94,8 @@ class RankMachine {
   Device& device(int rank, int d) {
     return devices_[static_cast<std::size_t>(d * order_.grid.ranks() + rank)];
   }
-  // `RankOrder::step_of_tile`, the number of a tile among those of its step, and how many these can be.
+  // `RankOrder::step_of_tile`, the number of a tile among those of its step, and how many these can
+  // be.
   std::size_t step_of(std::int64_t i, std::int64_t k) const {
     return order_.super_panel > 0 ? columns_[index(k)].step : index(i);
   }

@@ -19,7 +19,8 @@ struct KernelsSolve {
   double relative_residual = 0, set_up_seconds = 0, solve_seconds = 0;
 };
 
-/// A matrix as Kokkos Kernels holds it, its products, its Gauss-Seidel and solvers made of them, in fp64.
+/// A matrix as Kokkos Kernels holds it, its products, its Gauss-Seidel and solvers made of them, in
+/// fp64.
 class KernelsSystem {
  public:
   using Exec = Kokkos::DefaultExecutionSpace;

@@ -25,7 +25,8 @@ struct TrilinosCase {
 TrilinosCase model_case(Teuchos::RCP<Teuchos::Comm<int> const> const& comm,
                         sparse::ModelProblem model, std::int64_t points);
 
-/// The square matrices in a folder's .mtx files, by name, read by Tpetra. Throws IoError if there are none.
+/// The square matrices in a folder's .mtx files, by name, read by Tpetra. Throws IoError if there
+/// are none.
 std::vector<TrilinosCase> cases_in(Teuchos::RCP<Teuchos::Comm<int> const> const& comm,
                                    std::string const& folder);
 

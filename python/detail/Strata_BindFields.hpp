@@ -14,8 +14,8 @@
 
 namespace strata::python::detail {
 
-/// How Python has values of a type that it does not have as they are: a specialisation has `from(value)`, and `name`, the
-/// type in signatures.
+/// How Python has values of a type that it does not have as they are: a specialisation has
+/// `from(value)`, and `name`, the type in signatures.
 template <class T>
 struct AsPython {};
 template <class T>

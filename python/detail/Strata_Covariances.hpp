@@ -92,8 +92,9 @@ class KeptCovarianceFactor : public Worked<Factoring> {
 };
 using SharedCovarianceFactor = std::shared_ptr<KeptCovarianceFactor>;
 
-/// The options of a fit that tells a function of Python's, or None, of each evaluation, and ends when that raises or when
-/// nobody waits any more. The function is kept alive by the caller as long as they are used.
+/// The options of a fit that tells a function of Python's, or None, of each evaluation, and ends
+/// when that raises or when nobody waits any more. The function is kept alive by the caller as long
+/// as they are used.
 inline geostat::FitOptions told(geostat::FitOptions options, PyObject* on_step, Call const& call) {
   options.on_step = [on_step, &call](geostat::FitStep const& step) {
     call.require_wanted();

@@ -15,7 +15,8 @@ namespace {
 
 using Kind = PreconditionerKind;
 
-// Nanoseconds of one core of a host: of each entry of the matrix, and of each row. Fitted by perf/sparse/study.py.
+// Nanoseconds of one core of a host: of each entry of the matrix, and of each row. Fitted by
+// perf/sparse/study.py.
 struct Cost {
   double entry, row;
   double of(MatrixFacts const& facts) const {
@@ -36,7 +37,8 @@ double width_of(MatrixFacts const& facts) {
 // Several unknowns a node: couplings of both signs.
 bool is_vector(MatrixFacts const& facts) { return facts.positive_share > 0.1; }
 
-// Steps of a narrow stencil that information takes through the matrix, or through as much of it as a dominant diagonal lets it.
+// Steps of a narrow stencil that information takes through the matrix, or through as much of it as
+// a dominant diagonal lets it.
 double steps_through(MatrixFacts const& facts) {
   constexpr double digits = 23;  // ln(1e10)
   double const of_hop = is_vector(facts) ? 9 : width_of(facts) > 16 ? 2 : 1;

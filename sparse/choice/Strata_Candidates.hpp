@@ -30,7 +30,8 @@ struct Candidate {
   double seconds() const { return set_up_seconds + iterations * iteration_seconds; }
 };
 
-/// That its preconditioner is made in first, where `asked` was asked for: direct solvers have fp64, incomplete factors no 16 bits.
+/// That its preconditioner is made in first, where `asked` was asked for: direct solvers have fp64,
+/// incomplete factors no 16 bits.
 Precision first_precision(Candidate const& candidate, Precision asked);
 
 /// What a solver was asked for, as far as it narrows the choice.
@@ -42,22 +43,26 @@ struct AskedMethod {
   bool has_16_bits() const { return traits(precision).bytes == 2; }
 };
 
-/// Throws   ValueError for a method or a preconditioner that a matrix like that does not have, or not in that precision.
+/// Throws   ValueError for a method or a preconditioner that a matrix like that does not have, or
+///          not in that precision.
 void require_fitting(bool is_symmetric, int ranks, AskedMethod const& asked);
 
-/// The candidates for a matrix in the order in which they are tried: by their forecasts, those that depend on less behind, the direct
-/// solver, if it is not the fastest, last but for what needs no memory. Never empty; a pure function, so that all ranks agree.
+/// The candidates for a matrix in the order in which they are tried: by their forecasts, those that
+/// depend on less behind, the direct solver, if it is not the fastest, last but for what needs no
+/// memory. Never empty; a pure function, so that all ranks agree.
 std::vector<Candidate> candidates(MatrixFacts const& facts, AskedMethod const& asked);
 
 /// What became of an attempt that ended so.
 Outcome outcome_of(KrylovStatus status);
 
-/// Why the next candidate is tried: how this one ended, a clause; without a report it had no memory.
+/// Why the next candidate is tried: how this one ended, a clause; without a report it had no
+/// memory.
 std::string why_next(Candidate const& candidate, KrylovReport const* report);
 
-/// When a candidate is given up for one of those behind it: once its residual, by the rate at which it fell over the second half of
-/// the iterations, will take longer to fall to the tolerance than the fastest of them takes from the start. The iterations of a matrix
-/// that takes more than was forecast are taken to be as many times more with all of them.
+/// When a candidate is given up for one of those behind it: once its residual, by the rate at which
+/// it fell over the second half of the iterations, will take longer to fall to the tolerance than
+/// the fastest of them takes from the start. The iterations of a matrix that takes more than was
+/// forecast are taken to be as many times more with all of them.
 class Patience {
  public:
   /// `others`: those behind it; none: it is never given up.

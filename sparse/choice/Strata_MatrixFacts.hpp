@@ -28,7 +28,8 @@ struct MatrixFacts {
   double spread = 1;          ///< mean ratio of a row's largest coupling to its mean one
 };
 
-/// Adds what one pass over the rows and two searches through the graph find: hops, widest, dominance, positive_share, spread.
+/// Adds what one pass over the rows and two searches through the graph find: hops, widest,
+/// dominance, positive_share, spread.
 void look_at_rows(detail::HostCsr const& A, MatrixFacts& facts);
 
 }  // namespace strata::sparse

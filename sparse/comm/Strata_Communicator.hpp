@@ -18,7 +18,8 @@ using strata::is_agreed;
 /// sums over all. They have the device's time where the device waits.
 inline constexpr char const* waiting_span = "strata::sparse::wait";
 
-/// Call `work`, in which the host waits for other ranks, and tell the thread's recorder, if it has one.
+/// Call `work`, in which the host waits for other ranks, and tell the thread's recorder, if it has
+/// one.
 template <class Work>
 void wait_for_ranks(Communicator const& comm, Work const& work) {
   Recorder::Stamp const start{Recorder::Clock::now(), {}};

@@ -13,8 +13,8 @@
 
 namespace strata::sparse::detail {
 
-/// Runs candidates on a solver's matrix, with the preconditioners that they need, of which two are kept: one with vectors in fp64, one
-/// in fp32.
+/// Runs candidates on a solver's matrix, with the preconditioners that they need, of which two are
+/// kept: one with vectors in fp64, one in fp32.
 template <class Exec>
 class CandidateRun {
  public:
@@ -26,8 +26,8 @@ class CandidateRun {
       : work_(work), preconditioners_(work, amg, fill) {}
 
   Preconditioners<Exec>& preconditioners() { return preconditioners_; }
-  /// Makes the preconditioner of a candidate with matrices in that precision, unless it is there; seconds that it took. Collective;
-  /// fences. Throws what the preconditioners throw, on all ranks.
+  /// Makes the preconditioner of a candidate with matrices in that precision, unless it is there;
+  /// seconds that it took. Collective; fences. Throws what the preconditioners throw, on all ranks.
   double prepare(Exec const& exec, Candidate const& candidate, Precision precision);
   /// Of the preconditioner that was prepared last, of this rank.
   std::int64_t bytes() const { return is_wide_ ? wide_->bytes : narrow_->bytes; }

@@ -44,7 +44,8 @@ struct PreconditionerFacts {
   bool is_singular = false;  ///< of Direct: a pivot was too small and was replaced
 };
 
-/// The preconditioners of a solver's matrix, each made where it is first asked for; the levels of multigrid are kept.
+/// The preconditioners of a solver's matrix, each made where it is first asked for; the levels of
+/// multigrid are kept.
 template <class Exec>
 class Preconditioners {
  public:
@@ -53,14 +54,15 @@ class Preconditioners {
   Preconditioners(WorkMatrix<Exec> const& work, AmgOptions const& amg, int fill)
       : work_(work), amg_options_(amg), fill_(fill) {}
 
-  /// The matrix on the host, until the next call: what is made of it meanwhile does not copy it again.
+  /// The matrix on the host, until the next call: what is made of it meanwhile does not copy it
+  /// again.
   void set_block(std::optional<HostCsr> block) { block_ = std::move(block); }
   /// What multigrid keeps of an older matrix, for this one; null: nothing.
   void keep(std::shared_ptr<KeptLevels<Exec>> const& kept) { kept_ = kept; }
   /// The same of this matrix, for the next.
   std::shared_ptr<KeptLevels<Exec>> kept() const { return amg_ ? amg_->kept : kept_; }
-  /// What is stored in no more than fp32 with `precision` bits, or in fp64 whatever was asked for. With `unrounded`, too, unless
-  /// Scalar is fp64.
+  /// What is stored in no more than fp32 with `precision` bits, or in fp64 whatever was asked for.
+  /// With `unrounded`, too, unless Scalar is fp64.
   ///
   /// Collective; fences. Throws what the preconditioners throw, on all ranks.
   template <class Scalar>

@@ -14,8 +14,9 @@ namespace strata::sparse {
 template <class Exec>
 class DistributedMatrix;
 
-/// The factors of a matrix of one rank, made and used on the host in fp64: A = P' L D L' P where A is symmetric positive definite,
-/// else A = P' L D U Q' with partial pivoting, rows in an order of minimum degree. As a preconditioner it leaves refinement to do.
+/// The factors of a matrix of one rank, made and used on the host in fp64: A = P' L D L' P where A
+/// is symmetric positive definite, else A = P' L D U Q' with partial pivoting, rows in an order of
+/// minimum degree. As a preconditioner it leaves refinement to do.
 ///
 /// A copy refers to the same factors.
 /// Source   as detail::minimum_degree, detail::factor_symmetric and detail::factor_general.
@@ -38,7 +39,8 @@ class SparseFactor {
 
   /// `is_symmetric`: A is; L D L' is tried first. Fences.
   ///
-  /// Throws   ValueError on several ranks; MemoryError beyond the options' limits, or without memory.
+  /// Throws   ValueError on several ranks; MemoryError beyond the options' limits, or without
+  ///          memory.
   SparseFactor(Exec const& exec, DistributedMatrix<Exec> const& A, bool is_symmetric,
                Options const& options);
   /// The same with default options.

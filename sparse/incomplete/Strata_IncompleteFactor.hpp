@@ -25,12 +25,14 @@ enum class IncompleteKind {
   Lu,        ///< L D U, for any matrix
 };
 
-/// Incomplete factors of a matrix as a preconditioner, vectors in Scalar: M = (I + L) D (I + U) on the pattern of A and of the
-/// entries that elimination makes up to a level of fill. On several ranks each factors the block of its own rows and columns.
+/// Incomplete factors of a matrix as a preconditioner, vectors in Scalar: M = (I + L) D (I + U) on
+/// the pattern of A and of the entries that elimination makes up to a level of fill. On several
+/// ranks each factors the block of its own rows and columns.
 ///
-/// Rows are eliminated in the caller's order, on the host, in fp64; the factors are stored in fp64 or fp32. Solves with them run
-/// where vectors are: row after row on one thread of a host, level after level elsewhere. M is symmetric and positive
-/// definite for Cholesky. A copy refers to the same factors and work vector: one `apply` at a time.
+/// Rows are eliminated in the caller's order, on the host, in fp64; the factors are stored in fp64
+/// or fp32. Solves with them run where vectors are: row after row on one thread of a host, level
+/// after level elsewhere. M is symmetric and positive definite for Cholesky. A copy refers to the
+/// same factors and work vector: one `apply` at a time.
 template <class Exec, class Scalar>
 class IncompleteFactor {
  public:
@@ -39,8 +41,8 @@ class IncompleteFactor {
   /// Collective; fences.
   ///
   /// `fill`   0: A's pattern; each level more adds what entries of the level before make. 0 to 20.
-  /// Throws   ValueError for another `fill` or `precision`, and for Cholesky of a matrix with a diagonal that is not positive;
-  ///          MemoryError; on all ranks.
+  /// Throws   ValueError for another `fill` or `precision`, and for Cholesky of a matrix with a
+  ///          diagonal that is not positive; MemoryError; on all ranks.
   /// Source   as detail::incomplete_cholesky and detail::incomplete_lu.
   IncompleteFactor(Exec const& exec, DistributedMatrix<Exec> const& A, IncompleteKind kind,
                    int fill = 0, Precision precision = Precision::fp32);

@@ -18,15 +18,16 @@ template <class Exec>
 struct ResidualNorms;
 }  // namespace detail
 
-/// BiCGStab for any matrix, preconditioned from the right: vectors and sums are fp64, the preconditioner works in Scalar on
-/// vectors scaled to length 1 and may round differently each time.
+/// BiCGStab for any matrix, preconditioned from the right: vectors and sums are fp64, the
+/// preconditioner works in Scalar on vectors scaled to length 1 and may round differently each
+/// time.
 ///
-/// An iteration has two products and two preconditionings, and eight vectors whatever their number. Where a sum that it
-/// divides by is rounding alone it starts anew from the true residual. Of the iterates of a run one is kept whose residual was
-/// within 10 of the least.
+/// An iteration has two products and two preconditionings, and eight vectors whatever their number.
+/// Where a sum that it divides by is rounding alone it starts anew from the true residual. Of the
+/// iterates of a run one is kept whose residual was within 10 of the least.
 ///
-/// Source   H. van der Vorst, Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the solution of nonsymmetric linear
-///          systems, SISSC 13(2), 1992, doi:10.1137/0913035.
+/// Source   H. van der Vorst, Bi-CGSTAB: a fast and smoothly converging variant of Bi-CG for the
+///          solution of nonsymmetric linear systems, SISSC 13(2), 1992, doi:10.1137/0913035.
 template <class Exec, class Scalar>
 class BiCgStab {
  public:
@@ -45,7 +46,8 @@ class BiCgStab {
   /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
   /// With `norms` it is judged by them, too, and estimates its error.
   ///
-  /// Sync     fences `exec` for the sums. Throws ShapeError for vectors of other lengths, on all ranks.
+  /// Sync     fences `exec` for the sums. Throws ShapeError for vectors of other lengths, on all
+  ///          ranks.
   KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                      Vector<double, MemorySpace> const& x,
                      detail::ResidualNorms<Exec> const* norms = nullptr);

@@ -18,8 +18,8 @@ template <class Exec>
 struct ResidualNorms;
 }  // namespace detail
 
-/// Preconditioned conjugate gradients for a symmetric positive definite matrix: vectors and sums are fp64,
-/// the preconditioner works in Scalar on residuals scaled to length 1.
+/// Preconditioned conjugate gradients for a symmetric positive definite matrix: vectors and sums
+/// are fp64, the preconditioner works in Scalar on residuals scaled to length 1.
 ///
 /// Each direction p is made conjugate to the last one by z' A p_old, and the step along it is p' r
 /// / p' A p. Both cost one sum more in the same pass than z' r alone, and forgive a preconditioner
@@ -44,8 +44,9 @@ class ConjugateGradients {
   /// tolerance over eight of Scalar's unit roundoffs. It is also applied for the rest of a cycle
   /// that, rounded, did not halve the residual in a window of `stall_factor`'s.
   ///
-  /// Source   V. Simoncini & D. Szyld, Theory of inexact Krylov subspace methods and applications to scientific
-  ///          computing, SISC 25(2), 2003, doi:10.1137/S1064827502406415: errors of products may grow as r falls.
+  /// Source   V. Simoncini & D. Szyld, Theory of inexact Krylov subspace methods and applications
+  ///          to scientific computing, SISC 25(2), 2003, doi:10.1137/S1064827502406415: errors of
+  ///          products may grow as r falls.
   ConjugateGradients(Exec const& exec, DistributedMatrix<Exec> const& A,
                      Preconditioner<Exec, Scalar> const& preconditioner,
                      KrylovOptions const& options, Preconditioner<Exec, fp64> const& unrounded);
@@ -59,8 +60,8 @@ class ConjugateGradients {
   /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
   /// With `norms` it is judged by them, too, and estimates its error.
   ///
-  /// Sync     fences `exec` three times an iteration, for the sums. Throws ShapeError for vectors of other
-  ///          lengths, on all ranks.
+  /// Sync     fences `exec` three times an iteration, for the sums. Throws ShapeError for vectors
+  ///          of other lengths, on all ranks.
   KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                      Vector<double, MemorySpace> const& x,
                      detail::ResidualNorms<Exec> const* norms = nullptr);

@@ -25,7 +25,8 @@ struct GmresIr<Exec, Scalar, Stored>::Impl {
   Impl(Exec const& exec, DistributedMatrix<Exec> const& A, DistributedMatrix<Exec> const& inner,
        Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
 
-  // Whether steps are replayed: on all ranks or on none, since messages may be part of them. Collective.
+  // Whether steps are replayed: on all ranks or on none, since messages may be part of them.
+  // Collective.
   bool replays() const;
   // q_{k+1}, and column k of the Hessenberg matrix.
   void arnoldi_step(Exec const& exec, int k);

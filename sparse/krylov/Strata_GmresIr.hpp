@@ -20,9 +20,9 @@ struct ResidualNorms;
 template <class Exec, class Scalar>
 class GeometricMultigrid;
 
-/// Restarted GMRES, preconditioned on the right, inside iterative refinement: residuals and x are fp64,
-/// all else is Scalar (fp64: plain GMRES). The basis may be stored narrower, fp16 for fp32: half the bytes
-/// of orthogonalisation, for a cycle that gains no more than about 1e3.
+/// Restarted GMRES, preconditioned on the right, inside iterative refinement: residuals and x are
+/// fp64, all else is Scalar (fp64: plain GMRES). The basis may be stored narrower, fp16 for fp32:
+/// half the bytes of orthogonalisation, for a cycle that gains no more than about 1e3.
 ///
 /// Source   A. Kashi et al., Scaling the memory wall using mixed-precision, SC'25,
 ///          doi:10.1145/3712285.3759877, algorithm 3. Deviations: sums of products are fp64, and
@@ -33,7 +33,8 @@ class GmresIr {
   using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// `A` gives the residuals, `inner` is multiplied by inside. Both must have the same rows in the
-  /// same order (ShapeError for another number). Throws ValueError for options out of range, MemoryError; on all ranks.
+  /// same order (ShapeError for another number). Throws ValueError for options out of range,
+  /// MemoryError; on all ranks.
   GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A, DistributedMatrix<Exec> const& inner,
           Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options = {});
   /// The same with a multigrid whose finest matrix is the inner one.

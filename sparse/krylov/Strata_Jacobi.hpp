@@ -16,7 +16,8 @@ class Jacobi {
  public:
   using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
-  /// Collective; fences. Throws ValueError for a row whose diagonal entry is 0, MemoryError; on all ranks.
+  /// Collective; fences. Throws ValueError for a row whose diagonal entry is 0, MemoryError; on all
+  /// ranks.
   Jacobi(Exec const& exec, DistributedMatrix<Exec> const& A);
 
   /// z = D^-1 r. Sync: enqueued on `exec`.

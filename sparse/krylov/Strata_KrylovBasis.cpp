@@ -34,8 +34,8 @@ void launch_combine(Exec const& exec, std::int64_t rows, std::int64_t stride, in
       });
 }
 
-// Rows beyond the last, where there is room for them, are 0, whatever a cycle before left there; the first column is as
-// long as it should be.
+// Rows beyond the last, where there is room for them, are 0, whatever a cycle before left there;
+// the first column is as long as it should be.
 template <class Exec, class Scalar, class Stored>
 void launch_start(Exec const& exec, std::int64_t rows, std::int64_t room, double alpha,
                   double const* r, Stored* q, Scalar* w, double* scale, double* latest) {
@@ -49,7 +49,8 @@ void launch_start(Exec const& exec, std::int64_t rows, std::int64_t room, double
       });
 }
 
-// The first `products` of them with columns, each times its column's scale. To `copy` as well, if it isn't null.
+// The first `products` of them with columns, each times its column's scale. To `copy` as well, if
+// it isn't null.
 template <class Exec>
 void launch_sum(Exec const& exec, std::int64_t chunks, int products, int count,
                 double const* partial, double const* scales, double* result, double* copy) {
@@ -153,7 +154,8 @@ void KrylovBasis<Exec, Scalar, Stored>::start(Exec const& exec, double alpha,
                scales_.data() + vectors_);
 }
 
-// Of more columns than a team takes, the whole update comes first; the last of them have the purpose in the end.
+// Of more columns than a team takes, the whole update comes first; the last of them have the
+// purpose in the end.
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::pass(Exec const& exec, int k, double const* update,
                                              Purpose purpose, std::int64_t result) {
@@ -207,7 +209,8 @@ void KrylovBasis<Exec, Scalar, Stored>::sum_chunks(Exec const& exec, int product
              coefficients_.data() + result, copy);
 }
 
-// The sums stay on the device, unless MPI is to add them: then each rank has its own on the host too.
+// The sums stay on the device, unless MPI is to add them: then each rank has its own on the host
+// too.
 template <class Exec, class Scalar, class Stored>
 void KrylovBasis<Exec, Scalar, Stored>::sum_ranks(Exec const& exec, std::int64_t first, int count) {
   if (count == 0) return;

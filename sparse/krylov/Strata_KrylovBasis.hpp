@@ -28,10 +28,11 @@ namespace detail {
 enum class Purpose;
 }  // namespace detail
 
-/// Orthonormal vectors in Scalar, spread over the ranks, orthogonalised by classical Gram-Schmidt, twice.
+/// Orthonormal vectors in Scalar, spread over the ranks, orthogonalised by classical Gram-Schmidt,
+/// twice.
 ///
-/// Sums are made in fp64, rows in chunks that depend on their number alone, chunks in order: the same
-/// bits from run to run. CGS2 reads the basis three times: the first update and the second
+/// Sums are made in fp64, rows in chunks that depend on their number alone, chunks in order: the
+/// same bits from run to run. CGS2 reads the basis three times: the first update and the second
 /// products share a pass, the second update and what makes a column of w the last one.
 ///
 /// BasisNorm::Derived: the norm that scales w there is that of the vector between the updates less
@@ -63,8 +64,8 @@ class KrylovBasis {
     return static_cast<std::int64_t>(Q_.extent(0) * sizeof(Stored) + w_.extent(0) * sizeof(Scalar));
   }
 
-  /// Vector k, to be written before `orthogonalise` and read after: q_k, of Summed norms times its beta. Of a narrow
-  /// basis all are in one array, which holds the latest.
+  /// Vector k, to be written before `orthogonalise` and read after: q_k, of Summed norms times its
+  /// beta. Of a narrow basis all are in one array, which holds the latest.
   Vector<Scalar, MemorySpace> operator[](int k) const {
     if constexpr (is_narrow)
       return Vector<Scalar, MemorySpace>(w_.data(), rows_);
@@ -74,13 +75,14 @@ class KrylovBasis {
 
   /// Vector 0 = alpha r, which is to have length 1. Enqueued on `exec`.
   void start(Exec const& exec, double alpha, Vector<double, MemorySpace> const& r);
-  /// Make vector k orthogonal to those before it and scale it to length 1, as good as the norm is (above).
+  /// Make vector k orthogonal to those before it and scale it to length 1, as good as the norm is
+  /// (above).
   ///
-  /// Result   vector k as it was = Q h + beta q_k, to Stored's rounding, for `column` to tell; of Summed norms vector k
-  ///          as it was over the beta of the call for k - 1, as if q_{k-1} had been what it was made of. If beta is 0,
-  ///          q_k is 0.
-  /// Sync     enqueued on `exec`; of several ranks, unless their messages are, fences it before each all-reduce: of k
-  ///          and k + 1 values for Derived norms, of k, k and 1 for Summed.
+  /// Result   vector k as it was = Q h + beta q_k, to Stored's rounding, for `column` to tell; of
+  ///          Summed norms vector k as it was over the beta of the call for k - 1, as if q_{k-1}
+  ///          had been what it was made of. If beta is 0, q_k is 0.
+  /// Sync     enqueued on `exec`; of several ranks, unless their messages are, fences it before
+  ///          each all-reduce: of k and k + 1 values for Derived norms, of k, k and 1 for Summed.
   void orthogonalise(Exec const& exec, int k);
   /// The column that the last call, for k, made. Fences `exec`.
   HessenbergColumn column(Exec const& exec, int k) const;
@@ -102,7 +104,8 @@ class KrylovBasis {
   void measure(Exec const& exec, int k);
   bool sums_on_host() const { return comm_.size() > 1 && !link_.messages; }
 
-  // Positions among the coefficients: first products, second products, w'w or beta^2, and what w was multiplied by.
+  // Positions among the coefficients: first products, second products, w'w or beta^2, and what w
+  // was multiplied by.
   std::int64_t second() const { return vectors_; }
   std::int64_t square() const { return 2 * std::int64_t{vectors_}; }
   std::int64_t factor() const { return square() + 1; }

@@ -14,7 +14,8 @@ namespace strata::sparse {
 
 /// How the length of a Krylov vector is found once those before it are subtracted twice (CGS2).
 enum class BasisNorm {
-  Derived,  ///< from the sums of the second subtraction (Pythagoras): two sums over the ranks in an iteration
+  /// from the sums of the second subtraction (Pythagoras): two sums over the ranks in an iteration
+  Derived,
   Summed,  ///< from a third sum, over the resulting vector, as HPG-MxP's rules write it
 };
 
@@ -26,32 +27,34 @@ struct KrylovOptions {
   int restart = 30;         ///< basis vectors per cycle; 1 to 10^6
   double tolerance = 1e-9;  ///< bound of ||b - A x|| / ||b||; 0: as many iterations as allowed
   std::int64_t max_iterations = 10000;  ///< most iterations of all cycles
-  /// A cycle that does not make the residual smaller by this factor ends the solve; 0: none does. In CG, whose residual
-  /// may stay where x improves, a window of `restart` iterations, at least 50, that has less than a tenth of the
-  /// gain in the error's A-norm, too.
+  /// A cycle that does not make the residual smaller by this factor ends the solve; 0: none does.
+  /// In CG, whose residual may stay where x improves, a window of `restart` iterations, at least
+  /// 50, that has less than a tenth of the gain in the error's A-norm, too.
   double stall_factor = 0;
-  /// GMRES-IR: a cycle ends once it estimates no more than this of the residual that it began with, since vectors in
-  /// few bits have no more digits to gain; 0: it goes on to the tolerance. 0 to below 1.
+  /// GMRES-IR: a cycle ends once it estimates no more than this of the residual that it began with,
+  /// since vectors in few bits have no more digits to gain; 0: it goes on to the tolerance. 0 to
+  /// below 1.
   double cycle_floor = 0;
-  /// ||A||_oo, for a solve that also ends where rounding leaves no better residual (`RoundingLimit`); 0: none does.
+  /// ||A||_oo, for a solve that also ends where rounding leaves no better residual
+  /// (`RoundingLimit`); 0: none does.
   double norm_A = 0;
-  /// Called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle estimates, on each
-  /// rank the same. What it throws on one rank all ranks throw.
+  /// Called after each iteration with its number and the ||b - A x|| / ||b|| that the cycle
+  /// estimates, on each rank the same. What it throws on one rank all ranks throw.
   std::function<void(std::int64_t, double)> monitor = {};
-  /// Asked after each iteration as `monitor` is told, with the same answer on each rank: true ends the solve as Stalled, unless it has
-  /// converged.
+  /// Asked after each iteration as `monitor` is told, with the same answer on each rank: true ends
+  /// the solve as Stalled, unless it has converged.
   std::function<bool(std::int64_t, double)> gives_up = {};
-  /// GMRES-IR; of Summed norms the preconditioner is given vectors as long as they come out, so that it must be
-  /// linear. FGMRES derives norms, CG needs none.
+  /// GMRES-IR; of Summed norms the preconditioner is given vectors as long as they come out, so
+  /// that it must be linear. FGMRES derives norms, CG needs none.
   BasisNorm norm = BasisNorm::Derived;
 };
 
-/// How a solve ended. Whatever it says, x is the best of the iterates whose true residuals were made, between
-/// cycles, and never worse than x as given.
+/// How a solve ended. Whatever it says, x is the best of the iterates whose true residuals were
+/// made, between cycles, and never worse than x as given.
 enum class KrylovStatus {
   Converged,  ///< the true residual meets the tolerance
-  /// It does not, but is what rounding in fp64 leaves of it, as of a direct solver's: the normwise backward error
-  /// is at most max(10, sqrt(n)) 2^-52, and the residual at most 1e-3 of b.
+  /// It does not, but is what rounding in fp64 leaves of it, as of a direct solver's: the normwise
+  /// backward error is at most max(10, sqrt(n)) 2^-52, and the residual at most 1e-3 of b.
   RoundingLimit,
   IterationLimit,       ///< the iterations were used up
   Breakdown,            ///< a number that is not finite
@@ -81,13 +84,14 @@ struct KrylovReport {
   double initial_residual = 0;                         ///< ||b||
   /// ||b - A x|| / ||b||, computed in fp64 at the end; of several norms the largest.
   double relative_residual = 0;
-  /// ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo), if `norm_A` was given, else infinity; of several norms the largest.
+  /// ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo), if `norm_A` was given, else infinity; of
+  /// several norms the largest.
   double backward_error = 0;
-  /// ||A||_oo ||d||_oo / ||A d||_oo of the steps d that were made, the largest: the condition is at least this. 1 unless
-  /// the solve was to estimate errors.
+  /// ||A||_oo ||d||_oo / ||A d||_oo of the steps d that were made, the largest: the condition is at
+  /// least this. 1 unless the solve was to estimate errors.
   double condition = 1;
-  /// An estimate of ||x - A^-1 b||_oo / ||x||_oo, by how far x moved while its residual fell, and more likely too small
-  /// than too large; NaN: nothing is known.
+  /// An estimate of ||x - A^-1 b||_oo / ||x||_oo, by how far x moved while its residual fell, and
+  /// more likely too small than too large; NaN: nothing is known.
   double forward_error = std::numeric_limits<double>::quiet_NaN();
   /// ||b - A x|| / ||b|| after each iteration, as the method estimates it, if it estimates errors.
   std::vector<double> history;
@@ -96,7 +100,8 @@ struct KrylovReport {
 
 namespace detail {
 
-/// The same options. Throws ValueError, begun with the method's name, for those outside their ranges.
+/// The same options. Throws ValueError, begun with the method's name, for those outside their
+/// ranges.
 KrylovOptions checked(KrylovOptions const& options, char const* method);
 
 }  // namespace detail

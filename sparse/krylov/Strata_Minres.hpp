@@ -18,15 +18,17 @@ template <class Exec>
 struct ResidualNorms;
 }  // namespace detail
 
-/// MINRES for a symmetric matrix, definite or not, with a symmetric positive definite preconditioner: all in fp64, the residual
-/// brought up to date beside x, so that its norm, and not that of the preconditioner, is what counts.
+/// MINRES for a symmetric matrix, definite or not, with a symmetric positive definite
+/// preconditioner: all in fp64, the residual brought up to date beside x, so that its norm, and not
+/// that of the preconditioner, is what counts.
 ///
-/// Of the iterates of a run one is kept whose residual was within 10 of the least. It ends as NotPositiveDefinite where r' M^-1 r is not
-/// positive.
+/// Of the iterates of a run one is kept whose residual was within 10 of the least. It ends as
+/// NotPositiveDefinite where r' M^-1 r is not positive.
 ///
-/// Source   C. Paige, M. Saunders, Solution of sparse indefinite systems of linear equations, SINUM 12(4), 1975,
-///          doi:10.1137/0712047; preconditioned as by H. Elman, D. Silvester, A. Wathen, Finite elements and fast iterative solvers,
-///          2014, algorithm 4.1, doi:10.1093/acprof:oso/9780199678792.001.0001.
+/// Source   C. Paige, M. Saunders, Solution of sparse indefinite systems of linear equations, SINUM
+///          12(4), 1975, doi:10.1137/0712047; preconditioned as by H. Elman, D. Silvester, A.
+///          Wathen, Finite elements and fast iterative solvers, 2014, algorithm 4.1,
+///          doi:10.1093/acprof:oso/9780199678792.001.0001.
 template <class Exec>
 class Minres {
  public:
@@ -45,7 +47,8 @@ class Minres {
   /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
   /// With `norms` it is judged by them, too, and estimates its error.
   ///
-  /// Sync     fences `exec` for the sums. Throws ShapeError for vectors of other lengths, on all ranks.
+  /// Sync     fences `exec` for the sums. Throws ShapeError for vectors of other lengths, on all
+  ///          ranks.
   KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                      Vector<double, MemorySpace> const& x,
                      detail::ResidualNorms<Exec> const* norms = nullptr);

@@ -12,8 +12,8 @@
 
 namespace strata::sparse {
 
-/// Something with apply(exec, r, z): z = M^-1 r, enqueued on `exec`, vectors in the matrix' order; r is
-/// not written, z needs no values but room for the halo. Collective.
+/// Something with apply(exec, r, z): z = M^-1 r, enqueued on `exec`, vectors in the matrix' order;
+/// r is not written, z needs no values but room for the halo. Collective.
 template <class T, class Exec, class Scalar>
 concept Preconditions =
     requires(T const& M, Exec const& exec, Vector<Scalar, typename Exec::memory_space> const& v) {

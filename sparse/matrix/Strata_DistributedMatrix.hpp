@@ -19,7 +19,8 @@
 
 namespace strata::sparse {
 
-/// A square matrix whose rows are spread over the ranks, as they are given or in the order of a Gauss-Seidel sweep.
+/// A square matrix whose rows are spread over the ranks, as they are given or in the order of a
+/// Gauss-Seidel sweep.
 ///
 /// Each rank holds consecutive rows, any number of them, and orders them by itself, see RowOrder.
 /// Vectors in the matrix' order are made by `allocate`; `gather` and `scatter` change between that
@@ -42,9 +43,10 @@ class DistributedMatrix {
   DistributedMatrix() = default;
   /// The matrix of which `source` generates this rank's `rows` rows with global columns, in fp64.
   ///
-  /// Rows are numbered rank by rank. If `source` has a member neighbourly_position(row), a permutation
-  /// of this rank's rows, the rows of a colour are ordered by it on a device. Collective; fences `exec`. Throws what `make_ell_matrix`,
-  /// `make_sweep_order`, `discover_halo` and `make_link` throw, on all ranks.
+  /// Rows are numbered rank by rank. If `source` has a member neighbourly_position(row), a
+  /// permutation of this rank's rows, the rows of a colour are ordered by it on a device.
+  /// Collective; fences `exec`. Throws what `make_ell_matrix`, `make_sweep_order`, `discover_halo`
+  /// and `make_link` throw, on all ranks.
   template <class Source>
   DistributedMatrix(Exec const& exec, Communicator const& comm, std::int64_t rows,
                     Source const& source, MatrixOptions const& options = {})
@@ -96,15 +98,17 @@ class DistributedMatrix {
 
   /// Whether each value of all ranks is exact in `precision`. Collective; fences.
   bool is_exact_in(Exec const& exec, Precision precision) const;
-  /// The same with values rounded to fp64, fp32, bf16 or fp16, or, where that loses nothing, in fp8_e4m3.
+  /// The same with values rounded to fp64, fp32, bf16 or fp16, or, where that loses nothing, in
+  /// fp8_e4m3.
   ///
-  /// Throws   ValueError for another precision, or for fp8_e4m3 if a value is not exact in it; MemoryError;
-  ///          on all ranks.
+  /// Throws   ValueError for another precision, or for fp8_e4m3 if a value is not exact in it;
+  ///          MemoryError; on all ranks.
   DistributedMatrix stored_in(Exec const& exec, Precision precision) const;
 
   /// The same with values d_i a_ij d_j, and e_i added to the diagonal; from fp64 to fp64.
   ///
-  /// `d` and `e` in the matrix' order, d with its halo filled; a row without a diagonal entry gets no e_i.
+  /// `d` and `e` in the matrix' order, d with its halo filled; a row without a diagonal entry gets
+  /// no e_i.
   /// Throws   ValueError if the values are not fp64; MemoryError on all ranks.
   DistributedMatrix modified(Exec const& exec, Vector<double, MemorySpace> const& d,
                              Vector<double, MemorySpace> const& e) const {
@@ -115,7 +119,8 @@ class DistributedMatrix {
                            Vector<double, MemorySpace> const& right,
                            Vector<double, MemorySpace> const& e = {}) const;
 
-  /// The same in the order of a sweep, which takes a colouring, with its zeros left out; itself if it has that order.
+  /// The same in the order of a sweep, which takes a colouring, with its zeros left out; itself if
+  /// it has that order.
   ///
   /// Collective; fences. Throws   ValueError if the values are not fp64; MemoryError; on all ranks.
   DistributedMatrix coloured(Exec const& exec, MatrixOptions options = {}) const;
@@ -132,7 +137,8 @@ class DistributedMatrix {
   /// The same for natural order.
   void require_natural(char const* name, std::size_t entries) const;
 
-  /// To the matrix' order, and back. Throws ShapeError unless `natural` has rows() entries and x that many or more.
+  /// To the matrix' order, and back. Throws ShapeError unless `natural` has rows() entries and x
+  /// that many or more.
   template <class Scalar>
   void gather(Exec const& exec, Vector<Scalar, MemorySpace> const& natural,
               Vector<Scalar, MemorySpace> const& x) const;
@@ -154,8 +160,9 @@ class DistributedMatrix {
   void restrict_residual(Exec const& exec, Injection<MemorySpace> const& injection,
                          Vector<Scalar, MemorySpace> const& b, Vector<Scalar, MemorySpace> const& x,
                          Vector<Scalar, MemorySpace> const& coarse) const;
-  /// Gauss-Seidel for A x = r, other ranks' values as they were before the sweep (for Guess::Zero: 0, and
-  /// nothing is sent). A Backward sweep waits for the halo first; Forward has the free rows swept meanwhile.
+  /// Gauss-Seidel for A x = r, other ranks' values as they were before the sweep (for Guess::Zero:
+  /// 0, and nothing is sent). A Backward sweep waits for the halo first; Forward has the free rows
+  /// swept meanwhile.
   ///
   /// Throws   ValueError for a matrix in natural order, whose `coloured` twin has sweeps.
   template <class Scalar>

@@ -35,8 +35,8 @@ struct CrsRows {
   }
 };
 
-/// The rows of an EllMatrix or a SlicedEllMatrix without the padding: zeros in its place, given ones
-/// too, are left out.
+/// The rows of an EllMatrix or a SlicedEllMatrix without the padding: zeros in its place, given
+/// ones too, are left out.
 template <class Matrix>
 struct EllRows {
   Matrix matrix;  ///< whose rows they are
@@ -160,8 +160,8 @@ void scan_widths(Exec const& exec, int slice_rows,
 /// Sync     fences `exec` twice, to read the measured widths.
 /// Memory   stored() numbers of Value and Index; sliced, at most 32 times the longest row more than
 ///          the entries of each 32 rows; Slab, rows times the longest row.
-/// Throws   ShapeError if a number is negative or `cols` is more than Index can count; ValueError if
-///          the source gives a column outside the matrix; MemoryError with the bytes.
+/// Throws   ShapeError if a number is negative or `cols` is more than Index can count; ValueError
+///          if the source gives a column outside the matrix; MemoryError with the bytes.
 template <class Value, class Index, class Exec, class Source>
 EllMatrix<Value, Index, typename Exec::memory_space> make_ell_matrix(
     Exec const& exec, std::int64_t rows, std::int64_t cols, Source const& source,

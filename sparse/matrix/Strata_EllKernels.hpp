@@ -21,20 +21,22 @@ struct RowRange {
 
 /// What x holds before a Gauss-Seidel sweep.
 enum class Guess {
-  Given,    ///< the vector to improve
-  Zero,     ///< nothing: rows not yet swept count as zero, so that x needs no initial values
-  Cleared,  ///< zeros in rows not yet swept and in the halo: as Zero, without a choice for each entry
+  Given,  ///< the vector to improve
+  Zero,   ///< nothing: rows not yet swept count as zero, so that x needs no initial values
+  /// zeros in rows not yet swept and in the halo: as Zero, without a choice for each entry
+  Cleared,
 };
 
 // The kernels below are enqueued on `exec` and work in Scalar (fp32, fp64), whatever type the
 // values are stored in. Matrix is an EllMatrix with 32-bit columns or a SlicedEllMatrix. Bytes are
-// per entry (e) and per row (n), of the stored value V and column I. They throw ShapeError if a vector is shorter than
-// what is read or written of it.
+// per entry (e) and per row (n), of the stored value V and column I. They throw ShapeError if a
+// vector is shorter than what is read or written of it.
 
 /// y = A x on the rows of `range`.
 ///
 /// Shape    x has at least A.cols() entries, y at least range.end.
-/// Error    |y - A x| <= (width + 2) u |A| |x|, u of Scalar (tested). e (V + I) + 2 n sizeof(Scalar) bytes.
+/// Error    |y - A x| <= (width + 2) u |A| |x|, u of Scalar (tested). e (V + I) + 2 n
+///          sizeof(Scalar) bytes.
 template <class Exec, class Matrix, class Scalar>
 void multiply(Exec const& exec, Matrix const& A,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
@@ -65,8 +67,8 @@ struct Injection {
   }
 };
 
-/// coarse(c) = b(i) - (A x)(i) with i = injection.fine_row(c), for the coarse rows c that have the positions of `range`
-/// in the injection's order: the residual at the injected points alone.
+/// coarse(c) = b(i) - (A x)(i) with i = injection.fine_row(c), for the coarse rows c that have the
+/// positions of `range` in the injection's order: the residual at the injected points alone.
 template <class Exec, class Matrix, class Scalar>
 void restrict_residual(
     Exec const& exec, Matrix const& A, Injection<typename Exec::memory_space> const& injection,
@@ -74,11 +76,12 @@ void restrict_residual(
     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
     Vector<Scalar, typename Exec::memory_space> const& coarse, RowRange range);
 
-/// Relax the rows of `range`, no two of which may be adjacent: x_i = (r_i - sum_{j != i} a_ij x_j) / a_ii.
+/// Relax the rows of `range`, no two of which may be adjacent: x_i = (r_i - sum_{j != i} a_ij x_j)
+/// / a_ii.
 ///
-/// With Guess::Zero only columns below range.begin count, which then must be the rows swept so far, and of a
-/// SlicedEllMatrix about the entries up to the diagonal are read. The diagonal is read on the way: one pass over
-/// the matrix and no second vector.
+/// With Guess::Zero only columns below range.begin count, which then must be the rows swept so far,
+/// and of a SlicedEllMatrix about the entries up to the diagonal are read. The diagonal is read on
+/// the way: one pass over the matrix and no second vector.
 ///
 /// Shape    x has an entry for each column of A, also from zero.
 template <class Exec, class Matrix, class Scalar>
@@ -94,16 +97,16 @@ struct FewBlocks {
   /// The rows of a block.
   KOKKOS_FUNCTION RowRange operator[](int block) const { return {begin[block], begin[block + 1]}; }
 };
-/// `relax` on one block after the other, forward, backward, or so and back; with Guess::Zero as if the rows of x were
-/// 0 at first. One kernel, of one team, on a device.
+/// `relax` on one block after the other, forward, backward, or so and back; with Guess::Zero as if
+/// the rows of x were 0 at first. One kernel, of one team, on a device.
 template <class Exec, class Matrix, class Scalar>
 void relax_in_order(Exec const& exec, Matrix const& A,
                     std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& r,
                     Vector<Scalar, typename Exec::memory_space> const& x, FewBlocks const& blocks,
                     bool forward, bool backward, Guess guess);
 
-/// Whether each value of A is a number of `precision` without rounding, so that storing it there loses
-/// nothing. NaN and infinity are not.
+/// Whether each value of A is a number of `precision` without rounding, so that storing it there
+/// loses nothing. NaN and infinity are not.
 ///
 /// Sync     fences `exec`.
 template <class Exec, class Matrix>

@@ -40,8 +40,9 @@ enum class EllStorage {
 /// Gauss-Seidel, which reads the diagonal on the way, adds 0 to it. Offsets are 64-bit.
 ///
 /// Source   N. Bell & M. Garland, Implementing sparse matrix-vector multiplication on
-///          throughput-oriented processors, SC'09, doi:10.1145/1654059.1654078 (ELL); M. Kreutzer et
-///          al., A unified sparse matrix data format, SISC 36(5), 2014, doi:10.1137/130930352 (SELL).
+///          throughput-oriented processors, SC'09, doi:10.1145/1654059.1654078 (ELL); M. Kreutzer
+///          et al., A unified sparse matrix data format, SISC 36(5), 2014, doi:10.1137/130930352
+///          (SELL).
 template <class ValueT, class IndexT, class MemorySpaceT>
 class EllMatrix {
  public:

@@ -108,8 +108,9 @@ void unpack(Exec const& exec, std::int64_t count, Scalar const* buffer, Scalar* 
 
 }  // namespace
 
-// The exchange runs on an instance of its own, whose small kernels get in between those that it runs beside.
-// Pinned buffers are read and written by kernels, so that staging needs no copy more than the wire does.
+// The exchange runs on an instance of its own, whose small kernels get in between those that it
+// runs beside. Pinned buffers are read and written by kernels, so that staging needs no copy more
+// than the wire does.
 template <class Exec>
 struct Halo<Exec>::Exchange {
   using Device = Kokkos::View<double*, MemorySpace>;

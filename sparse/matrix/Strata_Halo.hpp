@@ -16,7 +16,8 @@ namespace strata::sparse {
 
 /// Tell the owners which of their rows this rank needs. Collective.
 ///
-/// `first_row` holds the first global row of each rank and the end; `halo` the global rows needed, ascending.
+/// `first_row` holds the first global row of each rank and the end; `halo` the global rows needed,
+/// ascending.
 /// Throws   ValueError on all ranks if a row is outside the matrix or the rank's own.
 HaloPattern discover_halo(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                           std::vector<std::int64_t> const& halo);
@@ -42,12 +43,13 @@ class Halo {
   /// Pack what `exec` has computed so far. Sync: enqueued; on a host the messages are on their way.
   template <class Scalar>
   void start(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
-  /// Work enqueued on `exec` from now on finds the halo of x filled. Sync: waits for the messages, not for `exec`;
-  /// for neither if they are enqueued.
+  /// Work enqueued on `exec` from now on finds the halo of x filled. Sync: waits for the messages,
+  /// not for `exec`; for neither if they are enqueued.
   template <class Scalar>
   void finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
-  /// The same with nothing beside it: on `exec` itself, which must be that of the exchanges before and after, or be
-  /// fenced between them. Sync: waits for `exec` and for the messages; for neither if they are enqueued.
+  /// The same with nothing beside it: on `exec` itself, which must be that of the exchanges before
+  /// and after, or be fenced between them. Sync: waits for `exec` and for the messages; for neither
+  /// if they are enqueued.
   template <class Scalar>
   void fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
 

@@ -15,7 +15,8 @@ struct CoordinateMatrix;
 
 namespace strata::sparse {
 
-/// Consecutive rows of a matrix in ordinary memory, with global columns: what files give and set-up works on.
+/// Consecutive rows of a matrix in ordinary memory, with global columns: what files give and set-up
+/// works on.
 struct HostRows {
   std::vector<std::int64_t> begin{0};  ///< begin of each row's entries, and the end
   std::vector<std::int64_t> column;    ///< column of each entry, in the whole matrix
@@ -34,7 +35,8 @@ struct HostRows {
   void end_row() { begin.push_back(entries()); }
 };
 
-/// All rows of a matrix that a file listed, both triangles of a symmetric one; in each row the file's order.
+/// All rows of a matrix that a file listed, both triangles of a symmetric one; in each row the
+/// file's order.
 HostRows host_rows(CoordinateMatrix const& A);
 
 /// The unknowns of a node, as in elasticity: the largest of 6, 3 and 2 by which the n rows and
@@ -42,13 +44,14 @@ HostRows host_rows(CoordinateMatrix const& A);
 /// no number does. `rows` are this rank's. Collective.
 int likely_block_size(Communicator const& comm, std::int64_t n, HostRows const& rows);
 
-/// The first row of each rank, and the end, where `rows` rows are spread in consecutive blocks that differ by
-/// one row at most; ranks may be empty. Throws ShapeError for rows < 0, ranks < 1.
+/// The first row of each rank, and the end, where `rows` rows are spread in consecutive blocks that
+/// differ by one row at most; ranks may be empty. Throws ShapeError for rows < 0, ranks < 1.
 std::vector<std::int64_t> even_partition(std::int64_t rows, int ranks);
 
 /// Each rank's block of rows that rank 0 has; `whole` is not looked at elsewhere. Collective.
 ///
-/// Throws   ShapeError for rows that are not whole, ValueError for other numbers than `first_row`'s; on all ranks.
+/// Throws   ShapeError for rows that are not whole, ValueError for other numbers than
+///          `first_row`'s; on all ranks.
 HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                    HostRows const& whole);
 

@@ -28,11 +28,11 @@ concept KernelsMatrix = requires(T const& A) {
 
 /// The matrix with the rows of a CrsMatrix on this rank, its columns global.
 ///
-/// Shape    A: this rank's rows x all ranks' rows. Any number type that converts to fp64, any ordinals and offsets;
-///          the Views are read in place, wherever they are from.
+/// Shape    A: this rank's rows x all ranks' rows. Any number type that converts to fp64, any
+///          ordinals and offsets; the Views are read in place, wherever they are from.
 /// Sync     collective; fences `exec`, on which A must be finished.
-/// Throws   ShapeError if A has not as many columns as the ranks have rows; also what DistributedMatrix
-///          throws; on all ranks.
+/// Throws   ShapeError if A has not as many columns as the ranks have rows; also what
+///          DistributedMatrix throws; on all ranks.
 template <class Exec, KernelsMatrix Crs>
 DistributedMatrix<Exec> make_matrix(Exec const& exec, Communicator const& comm, Crs const& A,
                                     MatrixOptions const& options = {}) {
@@ -72,8 +72,8 @@ To converted_view(Exec const& exec, std::string const& label, std::vector<From> 
 ///
 /// Result   values rounded once to Crs' type; zeros that A does not tell from padding are left out.
 /// Sync     collective; fences `exec`. The matrix goes through the host.
-/// Throws   ShapeError on all ranks if the ordinals can't count the columns or the offsets the entries, with both
-///          numbers; MemoryError.
+/// Throws   ShapeError on all ranks if the ordinals can't count the columns or the offsets the
+///          entries, with both numbers; MemoryError.
 template <KernelsMatrix Crs, class Exec>
 Crs to_kernels(Exec const& exec, DistributedMatrix<Exec> const& A) {
   static_assert(Kokkos::SpaceAccessibility<Exec, typename Crs::memory_space>::accessible,

@@ -61,8 +61,8 @@ struct MatrixOptions {
   std::optional<int> free_colours;
   Columns columns = Columns::Shared;           ///< the most compact form of columns that is tried
   Transport transport = Transport::Automatic;  ///< how the halo travels
-  /// Called on each rank after each step of the assembly with the part that is done, 0 to 1, as if the steps took what they
-  /// take for a 27-point stencil.
+  /// Called on each rank after each step of the assembly with the part that is done, 0 to 1, as if
+  /// the steps took what they take for a 27-point stencil.
   std::function<void(double)> on_progress = {};
 };
 

@@ -43,11 +43,12 @@ ColumnForms column_forms(Exec const& exec, DistributedMatrix<Exec> const& A);
 struct RowKind {
   std::int64_t empty = 0;         ///< rows without an entry that is not 0: it is singular
   std::int64_t first_empty = -1;  ///< the first of them, by its global number; -1: there is none
-  /// The entries of every row add up to 0 within rounding: constants are mapped to 0, as by a Laplacian or the
-  /// stiffness of a body that nothing holds.
+  /// The entries of every row add up to 0 within rounding: constants are mapped to 0, as by a
+  /// Laplacian or the stiffness of a body that nothing holds.
   bool maps_constants_to_zero = false;
-  /// Rows whose entries do so, of those that are not empty. The matrix is singular where a connected part of its graph
-  /// has no other: `floating_parts`, with `floating_rows` rows together. `SparseSolver` finds them.
+  /// Rows whose entries do so, of those that are not empty. The matrix is singular where a
+  /// connected part of its graph has no other: `floating_parts`, with `floating_rows` rows
+  /// together. `SparseSolver` finds them.
   std::int64_t zero_sums = 0;
   std::int64_t floating_parts = 0;  ///< connected parts
   std::int64_t floating_rows = 0;   ///< rows in them
@@ -64,8 +65,9 @@ double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A);
 
 /// Whether the matrix is symmetric up to rounding. Collective, fences.
 ///
-/// Result   compares x' A y and y' A x for two random pairs of vectors scaled like D^(-1/2): an entry
-///          a_ij - a_ji of more than about 1e-11 n sqrt(a_ii a_jj) is found with near certainty.
+/// Result   compares x' A y and y' A x for two random pairs of vectors scaled like D^(-1/2): an
+///          entry a_ij - a_ji of more than about 1e-11 n sqrt(a_ii a_jj) is found with near
+///          certainty.
 template <class Exec>
 bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A);
 

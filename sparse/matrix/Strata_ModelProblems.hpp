@@ -16,9 +16,13 @@ enum class ModelProblem {
   Poisson7,     ///< 6 and -1, values fixed outside; SPD
   Poisson27,    ///< 26 and -1: the benchmark's matrix; SPD
   Anisotropic,  ///< seven points, couplings 1, 0.01 and 0.0001 along x, y and z; SPD
-  Convection,  ///< seven points, diffusion 1, upwind convection of up to 20 in a vortex; not symmetric
-  Elasticity,  ///< trilinear finite elements, Poisson's ratio 0.3, held at x = 0; three unknowns a point; SPD
-  Graph,  ///< Laplacian of a random small-world graph of nx vertices, weights over 1 to 100, one grounded; SPD
+  /// seven points, diffusion 1, upwind convection of up to 20 in a vortex; not symmetric
+  Convection,
+  /// trilinear finite elements, Poisson's ratio 0.3, held at x = 0; three unknowns a point; SPD
+  Elasticity,
+  /// Laplacian of a random small-world graph of nx vertices, weights over 1 to 100, one grounded;
+  /// SPD
+  Graph,
 };
 
 /// Points of a model problem.
@@ -42,12 +46,13 @@ int unknowns_per_point(ModelProblem problem);
 
 /// Rows of the whole matrix.
 ///
-/// Throws   ShapeError with the sizes if one is too small (1; Elasticity 2 in y and z; Graph ny = nz = 1), or
-///          if there are 2^40 points or more.
+/// Throws   ShapeError with the sizes if one is too small (1; Elasticity 2 in y and z; Graph ny =
+///          nz = 1), or if there are 2^40 points or more.
 std::int64_t model_rows(ModelProblem problem, ModelSize const& size);
 
-/// Rows [first, end), columns ascending but for Graph's. `seed` is Graph's. Throws as `model_rows`; ShapeError if
-/// these are no rows of the matrix. `on_progress` hears now and then what part of them is made.
+/// Rows [first, end), columns ascending but for Graph's. `seed` is Graph's. Throws as `model_rows`;
+/// ShapeError if these are no rows of the matrix. `on_progress` hears now and then what part of
+/// them is made.
 HostRows make_model(ModelProblem problem, ModelSize const& size, std::int64_t first,
                     std::int64_t end, std::uint64_t seed = 1,
                     std::function<void(double)> const& on_progress = {});

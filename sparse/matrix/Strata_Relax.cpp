@@ -24,20 +24,21 @@ struct Remainders {
   std::int32_t swept;  ///< distance of the first row that is not, from the first of the block
   Scalar sum[Rows], diagonal[Rows];
 
-  // No branch in a loop over rows, nor a sum of nothing where all rows agree; what x holds where it is not
-  // wanted may be anything.
+  // No branch in a loop over rows, nor a sum of nothing where all rows agree; what x holds where it
+  // is not wanted may be anything.
   KOKKOS_FUNCTION void add(int r, std::int32_t distance, Scalar value, Scalar x) {
     bool const own = distance == 0, other = Initial == Guess::Zero ? distance < swept - r : !own;
     diagonal[r] = own ? diagonal[r] + value : diagonal[r];
     sum[r] = other ? sum[r] - value * x : sum[r];
   }
-  /// `add` of a cleared x, which is 0 in the row itself. `own` has all bits or none: a host's compiler makes vectors of that, and
-  /// branches of a choice.
+  /// `add` of a cleared x, which is 0 in the row itself. `own` has all bits or none: a host's
+  /// compiler makes vectors of that, and branches of a choice.
   KOKKOS_FUNCTION void add_factor(int r, std::uint32_t own, Scalar value, Scalar x) {
     diagonal[r] += Kokkos::bit_cast<Scalar>(own & Kokkos::bit_cast<std::uint32_t>(value));
     sum[r] -= value * x;
   }
-  /// How many leading rows of a block have their entry at that distance on the diagonal or in a row that is swept.
+  /// How many leading rows of a block have their entry at that distance on the diagonal or in a row
+  /// that is swept.
   KOKKOS_FUNCTION int rows_of(std::int32_t distance, int count) const {
     if constexpr (Initial == Guess::Cleared) return count;
     int const lower = swept - distance;

@@ -46,8 +46,8 @@ struct Distances {
     }
   }
 
-  /// The position of `distance` among `count` of them, found at once for the one after position `last`;
-  /// `count` if it is not there.
+  /// The position of `distance` among `count` of them, found at once for the one after position
+  /// `last`; `count` if it is not there.
   KOKKOS_FUNCTION static int find(std::int32_t const* all, int count, int last,
                                   std::int32_t distance) {
     for (int k = last + 1; k < count; ++k)
@@ -60,7 +60,8 @@ struct Distances {
  private:
   int limit_;
 
-  // Whether the longest row ascends and has all distances, of which it is the list then: one pass, without a search.
+  // Whether the longest row ascends and has all distances, of which it is the list then: one pass,
+  // without a search.
   template <class Source>
   KOKKOS_FUNCTION bool holds_all(Source const& source, std::int64_t begin, std::int64_t end,
                                  std::int64_t longest) {

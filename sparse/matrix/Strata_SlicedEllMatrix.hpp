@@ -22,8 +22,8 @@ struct EllSlice {
   std::uint32_t kind : 2 = 0;    ///< Columns
 };
 
-/// A sparse matrix in slices of 32 rows, each as wide as it must be, whose columns take as few bytes
-/// as the slice allows: any matrix, without loss.
+/// A sparse matrix in slices of 32 rows, each as wide as it must be, whose columns take as few
+/// bytes as the slice allows: any matrix, without loss.
 ///
 /// A copy is a reference to the same matrix. Where the rows of a slice have the same neighbours,
 /// relative to themselves, a slice stores each distance once, and a row that lacks one has the

@@ -9,7 +9,8 @@
 
 namespace strata::sparse {
 
-/// The benchmark's 27-point problem on this rank's box of a process grid (row source, global columns).
+/// The benchmark's 27-point problem on this rank's box of a process grid (row source, global
+/// columns).
 ///
 /// Row: 26 on the diagonal, -1 for each neighbour inside the global box, but -1 - beta for the one
 /// at z - 1 and -1 + beta for the one at z + 1. Rows are numbered rank by rank, x fastest; the

@@ -39,8 +39,8 @@ void find_positions(Exec const& exec, Rows<Exec> const& colour,
       KOKKOS_LAMBDA(std::int64_t i) { position(i) = position_of_colour(colour(i)); });
 }
 
-// Sort the rows by `position`, and those of one position by `rank`: old_row is the permutation, the sizes of
-// the positions are returned.
+// Sort the rows by `position`, and those of one position by `rank`: old_row is the permutation, the
+// sizes of the positions are returned.
 template <class Exec>
 std::vector<std::int64_t> sort_rows(Exec const& exec, Rows<Exec> const& position,
                                     std::int64_t positions, Ranks<Exec> const& rank,

@@ -34,9 +34,9 @@ struct SweepOrder {
 
 /// The permutation for sweeping the colours in the order colour_order[0], colour_order[1], ...
 ///
-/// Within a block rows are in the order of `positions`, a permutation of them, or keep theirs if it is empty. `graph` is
-/// the symmetric pattern that was coloured; its columns from graph.rows() on are the halo. The first
-/// `free_colours` of the order may have free blocks.
+/// Within a block rows are in the order of `positions`, a permutation of them, or keep theirs if it
+/// is empty. `graph` is the symmetric pattern that was coloured; its columns from graph.rows() on
+/// are the halo. The first `free_colours` of the order may have free blocks.
 /// Sync     fences `exec`.
 /// Throws   ValueError if `colour_order` is no permutation of the colours.
 template <class Exec, class Value>

@@ -16,9 +16,11 @@ struct NearNullSpace;
 
 /// What a cycle smooths a level's error with, before and after the coarse correction.
 enum class Smoother {
-  Automatic,  ///< Chebyshev on one rank for a symmetric matrix with a positive diagonal, else GaussSeidel
+  /// Chebyshev on one rank for a symmetric matrix with a positive diagonal, else GaussSeidel
+  Automatic,
   GaussSeidel,  ///< a sweep by colours, forward and then backward
-  Chebyshev,  ///< steps that make Chebyshev's polynomial, for symmetric matrices with a positive diagonal
+  /// steps that make Chebyshev's polynomial, for symmetric matrices with a positive diagonal
+  Chebyshev,
   L1Jacobi,  ///< steps with the rows' absolute sums in the place of the diagonal
 };
 /// The names of its values, for `name_of` and `from_name`.
@@ -32,13 +34,13 @@ using strata::name_of;
 
 /// Choices of `make_algebraic_hierarchy`.
 struct AmgOptions {
-  /// i and j are coupled on the finest level if |a_ij| > strength sqrt(m_i m_j), m_i the largest of row i off
-  /// the diagonal; half as much on each coarser one.
+  /// i and j are coupled on the finest level if |a_ij| > strength sqrt(m_i m_j), m_i the largest of
+  /// row i off the diagonal; half as much on each coarser one.
   double strength = 0.25;
   int max_levels = 20;             ///< the finest included
   std::int64_t coarse_rows = 300;  ///< solved directly from here on
-  /// Unknowns of a node, one after the other, each aggregated by itself, or, with a near-null space, together; divides n, up to 16.
-  /// 0: found from the pattern.
+  /// Unknowns of a node, one after the other, each aggregated by itself, or, with a near-null
+  /// space, together; divides n, up to 16. 0: found from the pattern.
   int block_size = 0;
   /// What coarse levels represent, of one rank; none: constants.
   std::shared_ptr<NearNullSpace const> near_null_space;
@@ -46,8 +48,8 @@ struct AmgOptions {
   Smoother smoother = Smoother::Automatic;  ///< of all levels
   int steps = 2;                            ///< of Chebyshev and L1Jacobi, before and after
   MatrixOptions matrix;                     ///< of the coarse levels; their order is the smoother's
-  /// Called on each rank after each step with the part of the levels' making that is done, 0 to 1, as if the steps took
-  /// what they take for a seven-point stencil.
+  /// Called on each rank after each step with the part of the levels' making that is done, 0 to 1,
+  /// as if the steps took what they take for a seven-point stencil.
   std::function<void(double)> on_progress = {};
 };
 

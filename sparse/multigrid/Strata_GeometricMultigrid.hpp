@@ -15,7 +15,8 @@ class DistributedMatrix;
 template <class Exec>
 struct GridHierarchy;
 
-/// One V-cycle of geometric multigrid as a preconditioner, in Scalar, with matrices of any precision.
+/// One V-cycle of geometric multigrid as a preconditioner, in Scalar, with matrices of any
+/// precision.
 ///
 /// Forward Gauss-Seidel before and after the coarse correction, one sweep on the coarsest level;
 /// injection down, its transpose up. The first sweep of a level starts from zero without reading or
@@ -36,7 +37,8 @@ class GeometricMultigrid {
   bool is_enqueued() const;  ///< see Preconditioner
   /// x = M^-1 r: the cycle for A x = r from x = 0; x needs no values, but room for the halo.
   ///
-  /// Sync     enqueued on `exec`; waits for messages of other ranks on the way, unless they are too.
+  /// Sync     enqueued on `exec`; waits for messages of other ranks on the way, unless they are
+  ///          too.
   void apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
              Vector<Scalar, MemorySpace> const& x) const;
 

@@ -20,8 +20,8 @@ struct TransposedIndex;
 /// A rectangular matrix between two levels: its rows are spread and ordered like those of one
 /// DistributedMatrix, its columns like those of another.
 ///
-/// Vectors that it multiplies have room for its own halo: columns() + halo() entries; shorter ones throw
-/// ShapeError. A copy refers to the same matrix.
+/// Vectors that it multiplies have room for its own halo: columns() + halo() entries; shorter ones
+/// throw ShapeError. A copy refers to the same matrix.
 template <class Exec>
 class Transfer {
  public:
@@ -33,10 +33,11 @@ class Transfer {
   using AnyStored = std::variant<Stored<fp64>, Stored<fp32>, Stored<bf16>, Stored<fp16>>;
 
   Transfer() = default;
-  /// From this rank's rows in the caller's order of `to`, with global columns of `from`. Collective, fences.
+  /// From this rank's rows in the caller's order of `to`, with global columns of `from`.
+  /// Collective, fences.
   ///
-  /// Throws   ShapeError if there are not as many rows as `to` has here, ValueError for a column outside
-  ///          `from`, MemoryError; on all ranks.
+  /// Throws   ShapeError if there are not as many rows as `to` has here, ValueError for a column
+  ///          outside `from`, MemoryError; on all ranks.
   Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
            HostRows const& rows);
 
@@ -62,8 +63,9 @@ class Transfer {
 
   /// The same with values e_i p_ij / d_j rounded to `precision`. Collective.
   ///
-  /// `e` and `d` in the order of rows and columns, d with room for the halo, which is filled. Throws
-  /// ValueError if the values are not fp64 or for a precision below 16 bits; MemoryError; on all ranks.
+  /// `e` and `d` in the order of rows and columns, d with room for the halo, which is filled.
+  /// Throws ValueError if the values are not fp64 or for a precision below 16 bits; MemoryError; on
+  /// all ranks.
   Transfer scaled(Exec const& exec, Vector<double, MemorySpace> const& e,
                   Vector<double, MemorySpace> const& d, Precision precision) const;
 

@@ -146,7 +146,8 @@ Smoother chosen_smoother(Exec const& exec, DistributedMatrix<Exec> const& A,
   return is_positive && is_symmetric(exec, A) ? Smoother::Chebyshev : Smoother::GaussSeidel;
 }
 
-// Tells which part of the levels is made, of which each takes a quarter of the time of the one before.
+// Tells which part of the levels is made, of which each takes a quarter of the time of the one
+// before.
 template <class Exec>
 void tell(AmgOptions const& options, TransferHierarchy<Exec> const& hierarchy, double of_level) {
   double const left = std::pow(0.25, static_cast<double>(hierarchy.levels.size()) - 1);

@@ -61,25 +61,31 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
   return hierarchy;
 }
 
-/// Smoothed aggregation for any square matrix: P = (I - w D^-1 A_F) T with A_F the matrix without weak entries, which are
-/// added to its diagonal, D its rows' absolute sums and w = 4/3; R = P', coarse matrix R A P. Where that has more
-/// entries than A, as in graphs without geometry, P = T. Aggregates have the rows of a maximal set of which no two lie within two strong
-/// couplings as roots; on several ranks they are made within each, row by row.
+/// Smoothed aggregation for any square matrix: P = (I - w D^-1 A_F) T with A_F the matrix without
+/// weak entries, which are added to its diagonal, D its rows' absolute sums and w = 4/3; R = P',
+/// coarse matrix R A P. Where that has more entries than A, as in graphs without geometry, P = T.
+/// Aggregates have the rows of a maximal set of which no two lie within two strong couplings as
+/// roots; on several ranks they are made within each, row by row.
 ///
-/// Blocks   of several unknowns a node, each is aggregated by itself. With a near-null space nodes are aggregated whole, by the Frobenius
-///          norms of their blocks, each aggregate has an unknown for each of its vectors, in which T's columns are orthonormal, D is A's
+/// Blocks   of several unknowns a node, each is aggregated by itself. With a near-null space nodes
+///          are aggregated whole, by the Frobenius norms of their blocks, each aggregate has an
+///          unknown for each of its vectors, in which T's columns are orthonormal, D is A's
 ///          diagonal and w = 4/3 over the largest eigenvalue of D^-1 A.
-/// Result   of one rank the same on every backend: aggregates to the row, values but for rounding. Rows without strong couplings take no
-///          part in coarse levels. Coarsening ends at `coarse_rows` rows, solved directly, or where it no longer makes the matrix smaller.
-/// Sync     of one rank set-up runs on `exec`, and counts alone come back; of several on the hosts. Collective; fences.
-/// Throws   ValueError for options outside their ranges, or a near-null space on several ranks; ShapeError where it does not fit;
-///          also what DistributedMatrix throws; on all ranks.
+/// Result   of one rank the same on every backend: aggregates to the row, values but for rounding.
+///          Rows without strong couplings take no part in coarse levels. Coarsening ends at
+///          `coarse_rows` rows, solved directly, or where it no longer makes the matrix smaller.
+/// Sync     of one rank set-up runs on `exec`, and counts alone come back; of several on the hosts.
+///          Collective; fences.
+/// Throws   ValueError for options outside their ranges, or a near-null space on several ranks;
+///          ShapeError where it does not fit; also what DistributedMatrix throws; on all ranks.
 /// Source   P. Vanek, J. Mandel, M. Brezina, Algebraic multigrid by smoothed aggregation for second
-///          and fourth order elliptic problems, Computing 56, 1996, doi:10.1007/BF02238511; deviation: D. The roots: N. Bell, S. Dalton,
-///          L. Olson, Exposing fine-grained parallelism in algebraic multigrid methods, SISC 34(4), 2012, doi:10.1137/110838844.
+///          and fourth order elliptic problems, Computing 56, 1996, doi:10.1007/BF02238511;
+///          deviation: D. The roots: N. Bell, S. Dalton, L. Olson, Exposing fine-grained
+///          parallelism in algebraic multigrid methods, SISC 34(4), 2012, doi:10.1137/110838844.
 ///
-/// `scale`: the near-null space of A is the given one divided by it, of each row in the caller's order; none: 1.
-/// `kept`: of another hierarchy, which stays as it is; where A's pattern is the same, aggregates and patterns are taken from there.
+/// `scale`: the near-null space of A is the given one divided by it, of each row in the caller's
+/// order; none: 1. `kept`: of another hierarchy, which stays as it is; where A's pattern is the
+/// same, aggregates and patterns are taken from there.
 template <class Exec>
 TransferHierarchy<Exec> make_algebraic_hierarchy(
     Exec const& exec, DistributedMatrix<Exec> const& A, AmgOptions const& options = {},

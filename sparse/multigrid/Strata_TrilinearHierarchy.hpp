@@ -17,8 +17,8 @@ struct StencilGrid {
   double beta = 0;
 };
 
-/// The grid's matrix, spread over the ranks in consecutive blocks of rows, on ever coarser grids with trilinear
-/// transfers, R = P', and Galerkin products as coarse matrices.
+/// The grid's matrix, spread over the ranks in consecutive blocks of rows, on ever coarser grids
+/// with trilinear transfers, R = P', and Galerkin products as coarse matrices.
 ///
 /// The stencil is 27 I - S x S x S with S the tridiagonal matrix of ones (and beta I x I x N). So R
 /// A P is 27 M x M x M - K x K x K with tridiagonal M = p' p and K = p' S p. Coarse matrices are
@@ -27,8 +27,8 @@ struct StencilGrid {
 /// Coarsening ends at `coarse_rows` rows, solved directly.
 ///
 /// Collective; fences `exec`.
-/// Throws   ShapeError if a number of points is below 1, or all are 2^40 or more; ValueError if coarse_rows is
-///          not 1 to 10000; also what DistributedMatrix throws; on all ranks.
+/// Throws   ShapeError if a number of points is below 1, or all are 2^40 or more; ValueError if
+///          coarse_rows is not 1 to 10000; also what DistributedMatrix throws; on all ranks.
 template <class Exec>
 TransferHierarchy<Exec> make_trilinear_hierarchy(Exec const& exec, Communicator const& comm,
                                                  StencilGrid const& grid,

@@ -1,10 +1,10 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// One call of a GPU vendor's library that fails: loaded before the program (LD_PRELOAD), which must link those libraries
-// shared. By environment variables, each of which may be missing:
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause One call of a
+// GPU vendor's library that fails: loaded before the program (LD_PRELOAD), which must link those
+// libraries shared. By environment variables, each of which may be missing:
 //   STRATATEST_VENDOR=CALL:K       the K-th CALL returns an error without having done anything
 //   STRATATEST_VENDOR_REPORT=FILE  at the end, a line "CALL count" for each CALL that was made
-// A call's arguments are handed on as they came, registers and stack, without its prototype: x86-64, System V ABI.
+// A call's arguments are handed on as they came, registers and stack, without its prototype:
+// x86-64, System V ABI.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -60,8 +60,8 @@ int ends_capture(void* stream, void** graph) {
 
 }  // namespace
 
-// What Strata and Kokkos call, by the names behind the headers' macros. By cudaGetLastError Kokkos learns of a kernel
-// that did not start.
+// What Strata and Kokkos call, by the names behind the headers' macros. By cudaGetLastError Kokkos
+// learns of a kernel that did not start.
 #define STRATATEST_CALLS(F)                                 \
   F(cudaMalloc, returns<out_of_memory>)                     \
   F(cudaMallocAsync, returns<out_of_memory>)                \
@@ -140,8 +140,9 @@ extern "C" [[gnu::used, gnu::visibility("hidden")]] Function stratatest_target(
   return call->real;
 }
 
-// What a call's arguments may be in is kept around the question: six general registers, eight vector registers, and how
-// many of these are used (rax). The stack's arguments stay where they are.
+// What a call's arguments may be in is kept around the question: six general registers, eight
+// vector registers, and how many of these are used (rax). The stack's arguments stay where they
+// are.
 asm(R"(.text
 .type stratatest_jump, @function
 stratatest_jump:

@@ -16,7 +16,8 @@ namespace {
 
 using Then = FailingAllocations::Then;
 
-// What a call may say while memory is short, and only then that it is or that the best is not what was asked for.
+// What a call may say while memory is short, and only then that it is or that the best is not what
+// was asked for.
 testing::AssertionResult is_honest(strata_status status, FailingAllocations const& failing) {
   std::string const text = strata_message();
   bool const names_memory =
@@ -65,7 +66,8 @@ strata_status expect_best(Hard& hard, strata_factor* factor, FailingAllocations 
   return status;
 }
 
-// Factor, solve and log-determinant; then the same factor, if there is one, and one that is made with memory enough.
+// Factor, solve and log-determinant; then the same factor, if there is one, and one that is made
+// with memory enough.
 void factor_and_solve(FailingAllocations& failing) {
   Hard hard;
   double value = 0, error = 0;

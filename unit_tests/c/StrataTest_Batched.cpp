@@ -21,7 +21,8 @@ template <class T>
 class CBatched : public testing::Test {};
 TYPED_TEST_SUITE(CBatched, CallTypes, CallNames);
 
-// Orders and counts beside those of the kernels' blocks and lanes, and beyond Strata's own kernels (257).
+// Orders and counts beside those of the kernels' blocks and lanes, and beyond Strata's own kernels
+// (257).
 TYPED_TEST(CBatched, FactorsAndSolvesAsALoopOfLapacksDoes) {
   for (char const uplo : {'L', 'u'})
     for (std::int64_t const n : {1, 2, 7, 16, 33, 64, 257})
@@ -172,7 +173,8 @@ TYPED_TEST(CBatched, MeasuresErrorsAndSumsLogarithms) {
     EXPECT_GT(errors[3], 1e-5);
     EXPECT_LT(errors[3], 1e-2);
     EXPECT_LE(errors[4], 10 * eps);
-    // The residual of 24 terms is made in fp64: (n + 2) u beside |A| |x| + |b|, of which the quotient is.
+    // The residual of 24 terms is made in fp64: (n + 2) u beside |A| |x| + |b|, of which the
+    // quotient is.
     double const rounding = (24 + 2) * 0x1p-53;
     for (std::size_t const k : {0u, 1u, 3u, 4u}) {
       auto const b = static_cast<std::int64_t>(k);

@@ -19,7 +19,8 @@
 
 namespace strata::test {
 
-/// Systems in one array of matrices and one of right-hand sides, each other than the one before, with NaN between them.
+/// Systems in one array of matrices and one of right-hand sides, each other than the one before,
+/// with NaN between them.
 template <class Call>
 struct Batch {
   using T = typename Call::Scalar;
@@ -114,7 +115,8 @@ void expect_as_in_a_loop(Batch<Call> const& batch) {
     ASSERT_EQ(Call::potrf(s.uplo, s.n, L.data(), s.ld, nullptr, &info), STRATA_SUCCESS);
     ASSERT_EQ(Call::potrs(s.uplo, s.n, s.nrhs, L.data(), s.ld, X.data(), s.ld, &info),
               STRATA_SUCCESS);
-    // of elements that are 1 or less, and of X that the condition, at most 20 / 0.1, makes less sure
+    // of elements that are 1 or less, and of X that the condition, at most 20 / 0.1, makes less
+    // sure
     double const largest = 20 * static_cast<double>(b + 1);
     EXPECT_LE(largest_difference(batch.A_of(b), L), 10 * n * eps) << b;
     EXPECT_LE(largest_difference(batch.B_of(b), X), 200 * n * eps * largest) << b;

@@ -32,7 +32,8 @@ strata_options with_leaf(std::int64_t leaf) {
   return options;
 }
 
-// Both triangles, leaves below, at and above the order, ragged halves; the rest of the array is not touched.
+// Both triangles, leaves below, at and above the order, ragged halves; the rest of the array is not
+// touched.
 TYPED_TEST(CLapack, FactorsAndSolvesInPlace) {
   using T = typename TypeParam::Scalar;
   double const eps = std::numeric_limits<T>::epsilon();
@@ -58,7 +59,8 @@ TYPED_TEST(CLapack, FactorsAndSolvesInPlace) {
       }
 }
 
-// On a device, where matrices cross: 18 pieces and more, by several threads, for two callers at once, and again.
+// On a device, where matrices cross: 18 pieces and more, by several threads, for two callers at
+// once, and again.
 TYPED_TEST(CLapack, FactorsAndSolvesWhatCrossesInManyPieces) {
   using T = typename TypeParam::Scalar;
   constexpr bool crosses =
@@ -165,8 +167,8 @@ struct Mixed {
   double bound() const { return std::sqrt(static_cast<double>(s.n)) * 0x1p-53; }
 };
 
-// The device fails when it has overwritten A, if that is where it works: that is another answer than a failure that left A
-// as it was.
+// The device fails when it has overwritten A, if that is where it works: that is another answer
+// than a failure that left A as it was.
 TYPED_TEST(CLapack, SaysThatAMatrixIsOverwrittenInPart) {
   using T = typename TypeParam::Scalar;
   System<T> const s('L', 40, 1);

@@ -109,7 +109,8 @@ TEST(CFactor, GivesTheLogDeterminantAndTheFactor) {
   EXPECT_LE(error, 1e-12);  // of rounding alone
 }
 
-// Of a_ij = rho^|i - j| the log-determinant is known. One standard error holds for two cases of three only.
+// Of a_ij = rho^|i - j| the log-determinant is known. One standard error holds for two cases of
+// three only.
 TEST(CFactor, StatesAnErrorOfTheLogDeterminantThatHolds) {
   constexpr std::int64_t n = 200;
   std::vector<double> A(static_cast<std::size_t>(n * n));

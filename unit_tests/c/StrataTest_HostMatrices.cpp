@@ -19,7 +19,8 @@ using c::BatchShape, c::HostMatrices, c::Part, c::Rectangle, c::rectangles, c::R
 
 constexpr Part parts[] = {Part::None, Part::All, Part::Lower, Part::Upper};
 
-/// How often pieces of up to `most` numbers hold each number of a batch's columns, which follow one another.
+/// How often pieces of up to `most` numbers hold each number of a batch's columns, which follow one
+/// another.
 std::vector<int> times_held(Part part, BatchShape const& shape, std::int64_t most) {
   std::vector<int> held(shape.size(), 0);
   for (Rectangle const& piece : rectangles(part, shape, most)) {
@@ -78,7 +79,8 @@ void for_columns(Rectangle const& piece, std::int64_t rows, Function const& f) {
       static_cast<std::size_t>(k * piece.rows), static_cast<std::size_t>(piece.rows));
 }
 
-// There and back, to another array of the same shape: the part arrives, and nothing else is read or written.
+// There and back, to another array of the same shape: the part arrives, and nothing else is read or
+// written.
 TEST(HostMatrices, ThePartAloneIsReadAndWritten) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   BatchShape const shape{9, 9, 12, 120, 3};

@@ -107,7 +107,8 @@ TEST(CThreads, MayCallAtOnce) {
   }
 }
 
-// Small matrices, where all but the arithmetic is most of the work: each thread's own factor, solves and statuses.
+// Small matrices, where all but the arithmetic is most of the work: each thread's own factor,
+// solves and statuses.
 TEST(CThreads, MayBeSixteenWithSmallMatrices) {
   constexpr int threads = 16, rounds = 40;
   std::array<int, threads> wrong{};
@@ -143,7 +144,8 @@ TEST(CThreads, MayBeSixteenWithSmallMatrices) {
   EXPECT_EQ(wrong, (std::array<int, threads>{}));
 }
 
-// A factor, its parent's or its own, in a child: products of bf16 have started oneDNN's threads in the parent.
+// A factor, its parent's or its own, in a child: products of bf16 have started oneDNN's threads in
+// the parent.
 TEST(CProcess, WorksInAForkOrSaysWhyNot) {
   System<double> const s('L', 900, 1);
   strata_options options{};

@@ -29,8 +29,8 @@ bool same(std::vector<T> const& a, std::vector<T> const& b) {
                     [](T x, T y) { return x == y || (std::isnan(x) && std::isnan(y)); });
 }
 
-/// An SPD matrix a_ij = exp(-|i-j|/10), a_ii = 1 + ridge, in a padded array: the triangle that is not
-/// `uplo`'s and the padding hold NaN, which nobody may read or write.
+/// An SPD matrix a_ij = exp(-|i-j|/10), a_ii = 1 + ridge, in a padded array: the triangle that is
+/// not `uplo`'s and the padding hold NaN, which nobody may read or write.
 template <class T>
 struct System {
   System(char triangle, std::int64_t order, std::int64_t columns, double ridge = 0.1)
@@ -65,7 +65,8 @@ struct System {
     return in_triangle(i, j) ? A[at(i, j)] : A[at(j, i)];
   }
 
-  /// max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf), or another error; NaN if a number of X is.
+  /// max_j ||b_j - A x_j||_inf / (||A||_inf ||x_j||_inf), or another error; NaN if a number of X
+  /// is.
   double backward_error(std::vector<T> const& X, double (ResidualNorms::*error)()
                                                      const = &ResidualNorms::lapack_error) const {
     auto const A = [&](std::int64_t i, std::int64_t k) { return symmetric(i, k); };
@@ -75,7 +76,8 @@ struct System {
     return worst_of(residual_norms(n, nrhs, A, in(X), in(B)), error);
   }
 
-  /// max |A - L L^T| / (n max |a_ij|) for the factor in the triangle of F; NaN if one of its numbers is.
+  /// max |A - L L^T| / (n max |a_ij|) for the factor in the triangle of F; NaN if one of its
+  /// numbers is.
   double factor_error(std::vector<T> const& F) const {
     double worst = 0;
     auto const l = [&](std::int64_t i, std::int64_t k) {
@@ -90,7 +92,8 @@ struct System {
     return worst / (static_cast<double>(std::max<std::int64_t>(n, 1)) * 1.1);
   }
 
-  /// Whether what lies outside of the triangle `uplo` (of the n x columns numbers of M otherwise) is NaN still.
+  /// Whether what lies outside of the triangle `uplo` (of the n x columns numbers of M otherwise)
+  /// is NaN still.
   bool rest_is_untouched(std::vector<T> const& M, bool triangle) const {
     for (std::size_t k = 0; k < M.size(); ++k) {
       auto const i = static_cast<std::int64_t>(k) % ld, j = static_cast<std::int64_t>(k) / ld;

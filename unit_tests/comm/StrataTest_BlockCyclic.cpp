@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// Blocks that go from a block-cyclic matrix to ranks and back, beside a matrix that is spread entry by entry.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Blocks that go
+// from a block-cyclic matrix to ranks and back, beside a matrix that is spread entry by entry.
 #include "StrataTest_BlockCyclic.hpp"
 
 #include "StrataTest_FailingAllocations.hpp"
@@ -21,7 +20,8 @@ using namespace strata::test;
 
 double entry(std::int64_t i, std::int64_t j) { return static_cast<double>(1 + i + 1000 * j); }
 
-// Blocks of each corner and shape, each of them on one rank, by chance; of some two ranks have the same.
+// Blocks of each corner and shape, each of them on one rank, by chance; of some two ranks have the
+// same.
 std::vector<WholeBlock> some_blocks(std::int64_t m, std::int64_t n, int ranks) {
   std::mt19937 random(7);
   auto const below = [&](std::int64_t end) {

@@ -1,6 +1,6 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// Tiles that a carrier takes from rank to rank: NCCL where each rank has a device of its own, on hosts MPI in its place.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Tiles that a
+// carrier takes from rank to rank: NCCL where each rank has a device of its own, on hosts MPI in
+// its place.
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "comm/StrataTest_CarrierStandIn.hpp"
@@ -73,7 +73,8 @@ TileMatrix<Exec> make(std::shared_ptr<Communicator const> comm, TileStorage stor
   return TileMatrix<Exec>::generate(exec, order, tile, field, options);
 }
 
-// By the order's own count of messages, each once. Tiles of others come to the device if most of its budget is left then.
+// By the order's own count of messages, each once. Tiles of others come to the device if most of
+// its budget is left then.
 TYPED_TEST(CarrierOn, FactorsToTheBitsOfOneRank) {
   auto const whole =
       cholesky(own_device<TypeParam>(), make<TypeParam>(nullptr, TileStorage::Host, 0));
@@ -114,7 +115,8 @@ TYPED_TEST(CarrierOn, FactorsToTheBitsOfOneRank) {
     }
 }
 
-// The same ranks may send by MPI first: nothing of that is taken for a receive that a transfer may begin for.
+// The same ranks may send by MPI first: nothing of that is taken for a receive that a transfer may
+// begin for.
 TYPED_TEST(CarrierOn, FollowsMpiOnTheSameRanks) {
   auto const whole =
       cholesky(own_device<TypeParam>(), make<TypeParam>(nullptr, TileStorage::Host, 0));

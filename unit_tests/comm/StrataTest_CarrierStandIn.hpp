@@ -16,8 +16,8 @@
 
 namespace strata::test {
 
-/// MPI in NCCL's place, on machines without: between two ranks transfers meet in the order in which they began, and both
-/// ends must have the same bytes.
+/// MPI in NCCL's place, on machines without: between two ranks transfers meet in the order in which
+/// they began, and both ends must have the same bytes.
 class CarrierStandIn final : public Carrier {
  public:
   /// Makes its own communicator. Collective.

@@ -25,7 +25,8 @@ std::byte pattern(std::size_t number, std::size_t i, int from) {
                                 29 * static_cast<std::size_t>(from));
 }
 
-// Each rank sends these to the next one, the last first, and all of its receives could hold `room` bytes.
+// Each rank sends these to the next one, the last first, and all of its receives could hold `room`
+// bytes.
 template <class MakeMailbox>
 void sends_around(std::vector<std::size_t> const& sizes, std::size_t room,
                   MakeMailbox const& make) {
@@ -71,7 +72,8 @@ TEST(Mailbox, SendsMessagesInPiecesThatMpiCanCount) {
       sends_in_pieces(sizes, room, piece);
 }
 
-// What was told to one mailbox is not left to the next one of the same ranks, which would send what nobody waits for.
+// What was told to one mailbox is not left to the next one of the same ranks, which would send what
+// nobody waits for.
 TEST(Mailbox, HearsOfItsOwnReceivesAlone) {
   Communicator const comm = test_ranks();
   int const to = (comm.rank() + 1) % comm.size();

@@ -19,8 +19,8 @@
 #include <cmath>
 #include <limits>
 
-// Messages that a device enqueues against MPI's. Hosts have none of their own: there MPI stands in for NCCL, so
-// that what the module does around the calls is tested on any machine with MPI.
+// Messages that a device enqueues against MPI's. Hosts have none of their own: there MPI stands in
+// for NCCL, so that what the module does around the calls is tested on any machine with MPI.
 
 namespace {
 

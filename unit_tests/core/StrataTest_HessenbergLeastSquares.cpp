@@ -86,7 +86,8 @@ TEST(HessenbergLeastSquares, LeavesOutColumnsThatDependOnOthers) {
   EXPECT_NEAR(std::sqrt(product(r, r)), problem.residual(), 1e-15);
 }
 
-// A column of rounding alone is no direction: with a pivot of 1e-17 its entry of y would be of the order of 1e16.
+// A column of rounding alone is no direction: with a pivot of 1e-17 its entry of y would be of the
+// order of 1e16.
 TEST(HessenbergLeastSquares, TakesNoPivotOfRounding) {
   HessenbergLeastSquares problem(1);
   problem.append({2}, 1);

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// cholesky, solve, condition and log_determinant of random systems, easy ones and hostile ones, against long double.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause cholesky, solve,
+// condition and log_determinant of random systems, easy ones and hostile ones, against long double.
 #include "StrataFuzz_Dense.hpp"
 #include <dense/Strata_Cholesky.hpp>
 
@@ -268,7 +267,8 @@ struct Vectors {
   double right_hand_side(std::int64_t i, std::int64_t j) const { return B.before(i, j); }
 };
 
-/// max_j ||b_j - A x_j|| / (||A|| ||x_j|| + ||b_j||), of D A D if it is equilibrated; infinite if X is not finite.
+/// max_j ||b_j - A x_j|| / (||A|| ||x_j|| + ||b_j||), of D A D if it is equilibrated; infinite if X
+/// is not finite.
 double backward_error(System const& system, Vectors& vectors, bool equilibrated) {
   StoredMatrix<double> const& X = vectors.result();
   Wide const norm = system.norm(equilibrated);

@@ -34,7 +34,8 @@ inline double garbage(FuzzRandom& random) {
   return random.one_of(values);
 }
 
-/// An m x n matrix by columns or by rows, with gaps between them and numbers around it that must stay.
+/// An m x n matrix by columns or by rows, with gaps between them and numbers around it that must
+/// stay.
 template <class T>
 class StoredMatrix {
  public:
@@ -77,7 +78,8 @@ class StoredMatrix {
   }
   void fetch() { Kokkos::deep_copy(HostBuffer(host_.data(), host_.size()), device_); }
 
-  /// Which number other than those (i, j) with may_change(i, j) is no longer the same bits; "": none.
+  /// Which number other than those (i, j) with may_change(i, j) is no longer the same bits; "":
+  /// none.
   template <class Predicate>
   std::string changed(Predicate const& may_change) const {
     std::vector<T> expected = before_;
@@ -133,7 +135,8 @@ inline Precision layer_of(std::int64_t i, std::int64_t j, std::int64_t n, std::i
   return layers.leaf();
 }
 
-/// Random stations of the unit square, of which up to five pairs nearly coincide, and their exponential covariance.
+/// Random stations of the unit square, of which up to five pairs nearly coincide, and their
+/// exponential covariance.
 class Stations {
  public:
   Stations(FuzzRandom& random, std::int64_t n) : range_(std::pow(10.0, -random.number(0, 2))) {

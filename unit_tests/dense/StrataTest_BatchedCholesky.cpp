@@ -31,8 +31,8 @@ template <class Space>
 class BatchedCholeskyOn : public testing::Test {};
 TYPED_TEST_SUITE(BatchedCholeskyOn, Spaces, SpaceNames);
 
-// The factor is the slow reference's but for roundings of rows of length sqrt(a_ii), what lies around it is NaN as before, and
-// the solution is backward stable.
+// The factor is the slow reference's but for roundings of rows of length sqrt(a_ii), what lies
+// around it is NaN as before, and the solution is backward stable.
 template <class Space, class T>
 void factors_and_solves(Index n, Index columns, Index count, Uplo uplo, BlasPath path) {
   SCOPED_TRACE(testing::Message() << "n " << n << ", " << columns << " columns, " << count
@@ -135,7 +135,8 @@ TYPED_TEST(BatchedCholeskyOn, OrderZeroAndNoColumnsAreSystemsToo) {
   finds(std::log(9.0));
 }
 
-// What breaks down in the middle of a batch leaves all others as they are without it, to the last bit.
+// What breaks down in the middle of a batch leaves all others as they are without it, to the last
+// bit.
 template <class Space, class T>
 void breaks_down_alone(Index n, Uplo uplo, BlasPath path = BlasPath::Automatic) {
   Index const count = 37;
@@ -186,7 +187,8 @@ TYPED_TEST(BatchedCholeskyOn, BreakdownIsOneSystemsAlone) {
     }
 }
 
-// Spectra that fall by 1e8, the exponential covariance of points on a line, a bad one, and sizes near the ends of the type.
+// Spectra that fall by 1e8, the exponential covariance of points on a line, a bad one, and sizes
+// near the ends of the type.
 template <class Space, class T>
 Batched<Space, T> hard_batch(Index n) {
   double const small = std::is_same_v<T, double> ? 1e-280 : 1e-30, large = 1 / small;
@@ -280,7 +282,8 @@ TYPED_TEST(BatchedCholeskyOn, SaysOfAWrongSolutionHowWrongItIs) {
   }
 }
 
-// n x n x count by columns, and right-hand sides as a View of rank 2; then the same numbers as matrices by rows.
+// n x n x count by columns, and right-hand sides as a View of rank 2; then the same numbers as
+// matrices by rows.
 TYPED_TEST(BatchedCholeskyOn, TakesViewsOfOtherShapes) {
   using Space = TypeParam;
   Index const n = 12, count = 5;

@@ -149,7 +149,8 @@ TYPED_TEST(BlockTreeOn, TakesTheBytesThatItSaid) {
   EXPECT_LE(bytes.working, 2.0 * n * n);
 }
 
-/// The lower triangle of an fp64 tree that took up one triangle of A with the scaling d, if any, and a shift.
+/// The lower triangle of an fp64 tree that took up one triangle of A with the scaling d, if any,
+/// and a shift.
 template <class Space, class Scaling>
 HostMatrix loaded(HostMatrix const& A, std::int64_t leaf, Uplo uplo, Scaling const& d,
                   double shift) {

@@ -18,7 +18,8 @@
 #include <string>
 #include <utility>
 
-// Matrices at the limit of fp64: what their factor is like, what refuses them, and what is said of it.
+// Matrices at the limit of fp64: what their factor is like, what refuses them, and what is said of
+// it.
 
 namespace {
 
@@ -34,7 +35,8 @@ bool holds(std::string const& text, char const* part) {
   return text.find(part) != std::string::npos;
 }
 
-/// The root of the mean square of A - L L^T below the diagonal and on it, of some rows, in units of 2^-53.
+/// The root of the mean square of A - L L^T below the diagonal and on it, of some rows, in units of
+/// 2^-53.
 template <class Space>
 double rounding_of(HostMatrix const& A) {
   auto const n = static_cast<std::int64_t>(A.extent(0));
@@ -210,7 +212,8 @@ TEST(NonFiniteEntry, IsNamedAsItStandsInTheTriangleThatWasGiven) {
   EXPECT_TRUE(throws_with<ValueError>("A(0, 2)", [&] { in_terms_of_triangle(true, fails); }));
 }
 
-// By hand at n = 100: rounding is 8 n u = 8.9e-14 of a diagonal entry, magnified by what the least pivot is below 1.
+// By hand at n = 100: rounding is 8 n u = 8.9e-14 of a diagonal entry, magnified by what the least
+// pivot is below 1.
 TEST(BreakdownJudgement, TellsRoundingFromAMatrixThatIsIndefinite) {
   double const error = 800 * 0x1p-53;
   auto const judged = [](double pivot, double least) {

@@ -246,8 +246,8 @@ TYPED_TEST(CholeskyOn, FindsTheExactMinorThatIsNotPositive) {
 
 int factored_blocks = 0;
 
-// A breakdown is settled by the leading block in fp64: not by all rungs of the ladder; and a host, which can look,
-// goes no further than the leaf that broke down.
+// A breakdown is settled by the leading block in fp64: not by all rungs of the ladder; and a host,
+// which can look, goes no further than the leaf that broke down.
 TYPED_TEST(CholeskyOn, AnIndefiniteMatrixTakesOneBreakdownAndOneLeadingBlock) {
   constexpr bool on_host = Kokkos::SpaceAccessibility<TypeParam, Kokkos::HostSpace>::accessible;
   TypeParam const exec;
@@ -334,7 +334,8 @@ TYPED_TEST(CholeskyOn, ABadDiagonalTakesOneLeadingBlock) {
   EXPECT_EQ(factor.report().rung, Rung::Fp64);
 }
 
-// Each block in fp64 is followed by higher layers, or is twice the work of the one before; never is one done again.
+// Each block in fp64 is followed by higher layers, or is twice the work of the one before; never is
+// one done again.
 TYPED_TEST(CholeskyOn, SettlesABreakdownOnlyWhereThatPays) {
   constexpr bool on_host = Kokkos::SpaceAccessibility<TypeParam, Kokkos::HostSpace>::accessible;
   auto const worth = [steps = strata::dense::detail::ladder({P::fp16, P::fp32}, 0)](
@@ -357,7 +358,8 @@ TYPED_TEST(CholeskyOn, SettlesABreakdownOnlyWhereThatPays) {
   EXPECT_EQ(worth(steps.size() - 1, 600, 0), !on_host);
 }
 
-// Several threads of a host share what is large: the matrix, or the right-hand sides. Turns between both keep nothing of each other.
+// Several threads of a host share what is large: the matrix, or the right-hand sides. Turns between
+// both keep nothing of each other.
 TYPED_TEST(CholeskyOn, LittleWorkIsForOneThread) {
   TypeParam const exec;
   EXPECT_EQ(has_threads(exec), runs_on_host<TypeParam> && exec.concurrency() > 1);
@@ -377,7 +379,8 @@ TYPED_TEST(CholeskyOn, LittleWorkIsForOneThread) {
   }
 }
 
-// A rung of the same layers whose leaves are solved otherwise is another one, and the one before it costs as much as the last.
+// A rung of the same layers whose leaves are solved otherwise is another one, and the one before it
+// costs as much as the last.
 TYPED_TEST(CholeskyOn, SubstitutionIsARungOfItsOwn) {
   namespace detail = strata::dense::detail;
   auto steps = detail::ladder({P::fp16, P::fp32}, 0);
@@ -397,7 +400,8 @@ TYPED_TEST(CholeskyOn, SubstitutionIsARungOfItsOwn) {
   EXPECT_EQ(detail::next_layers(steps, last + 1), steps.size());
 }
 
-// By the last whole leaf before the breakdown: 64 unit roundoffs of fp16 are 2^-5 of the largest pivot.
+// By the last whole leaf before the breakdown: 64 unit roundoffs of fp16 are 2^-5 of the largest
+// pivot.
 TYPED_TEST(CholeskyOn, RoundingExplainsABreakdownAfterSmallPivots) {
   TypeParam const exec;
   strata::dense::BlockTree<LayerList, TypeParam> const tree(exec, 64, {P::fp16, P::fp32}, 16);
@@ -463,13 +467,15 @@ TYPED_TEST(CholeskyOn, ClimbsByCostsWhereTheyAreKnown) {
     EXPECT_TRUE(worth(15000, false));
     EXPECT_FALSE(worth(15000, true));
     EXPECT_FALSE(worth(25000, false));
-    // where an attempt is left: 6 u of fp16; and where 0.15 / sqrt(p) is more than 0.6 of the patience
+    // where an attempt is left: 6 u of fp16; and where 0.15 / sqrt(p) is more than 0.6 of the
+    // patience
     EXPECT_EQ(detail::least_pivot<TypeParam>(30000, fp16, steps[1].layers), 6 * 0x1p-11);
     EXPECT_EQ(detail::least_pivot<TypeParam>(9000, split, fp64), std::pow(0.15 / (0.6 * 22), 2));
   }
 }
 
-// What fp32 will break down for is factored in fp64 as soon as half of the columns tell, with that rung's own leaves.
+// What fp32 will break down for is factored in fp64 as soon as half of the columns tell, with that
+// rung's own leaves.
 TYPED_TEST(CholeskyOn, ClimbsFromAutomaticLayersToFp64) {
   if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "layers pay from other orders on";
   TypeParam const exec;
@@ -489,7 +495,8 @@ TYPED_TEST(CholeskyOn, ClimbsFromAutomaticLayersToFp64) {
   EXPECT_TRUE(factor.solve(exec, B, X).converged);
 }
 
-// The pivots of a diagonal matrix are its entries: on a straight line down to 2^-exponent, against 64 u = 2^-18.
+// The pivots of a diagonal matrix are its entries: on a straight line down to 2^-exponent, against
+// 64 u = 2^-18.
 TYPED_TEST(CholeskyOn, LeavesAnAttemptWhosePivotsForetellThatItWillNotServe) {
   if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "layers pay from other orders on";
   TypeParam const exec;
@@ -557,7 +564,8 @@ TYPED_TEST(CholeskyOn, GoesOnWithWhatItLeftWhereTheNextRungHasNoMemory) {
   EXPECT_TRUE(factor.solve(exec, B, X).converged);
 }
 
-// By the spectra of `--generate geometric`: fp32 pays up to a condition of 1e7 on hosts, fp16_split up to 1e6 on a GPU.
+// By the spectra of `--generate geometric`: fp32 pays up to a condition of 1e7 on hosts, fp16_split
+// up to 1e6 on a GPU.
 TYPED_TEST(CholeskyOn, ForetellsByTheCondition) {
   bool const on_host = strata::runs_on_host<TypeParam>;
   if (!on_host && leaf_architecture<TypeParam>() != "sm_90") GTEST_SKIP() << "costs are not known";

@@ -188,8 +188,8 @@ TYPED_TEST(CholeskySolveOn, MultipliesOnceForEachResidual) {
   }
 }
 
-// A's own backward error may be a few percent above the limit where that of D A D is below it: that takes one more step
-// of these columns, and not all of the refinement again.
+// A's own backward error may be a few percent above the limit where that of D A D is below it: that
+// takes one more step of these columns, and not all of the refinement again.
 TYPED_TEST(CholeskySolveOn, EquilibrationCostsAStepAtMost) {
   for (std::int64_t const n : {200, 600}) {
     TypeParam const exec;
@@ -287,8 +287,8 @@ TYPED_TEST(CholeskySolveOn, StatesTheTrueErrorAtBothEndsOfTheRangeOfFp64) {
   }
 }
 
-// The k-th allocation fails, k = 1, 2, ...: a MemoryError, or the best X so far and its true error; afterwards the object
-// works.
+// The k-th allocation fails, k = 1, 2, ...: a MemoryError, or the best X so far and its true error;
+// afterwards the object works.
 template <class Space>
 void survives_failing_allocations(FailingAllocations::Then then, LayerList const& layers) {
   std::int64_t const n = 60;
@@ -325,8 +325,9 @@ void survives_failing_allocations(FailingAllocations::Then then, LayerList const
         EXPECT_LE(backward_error(A, on_host(X), b), 1e-14);
       },
       then);
-  // Each of the tree's blocks, of the solve's vectors and of those of a climb: 41 and 55 on a host. That failures meet a solve and a
-  // climb is what the next lines ask; fewer allocations would be no fault.
+  // Each of the tree's blocks, of the solve's vectors and of those of a climb: 41 and 55 on a host.
+  // That failures meet a solve and a climb is what the next lines ask; fewer allocations would be
+  // no fault.
   EXPECT_GT(count, 40);
   EXPECT_GT(refused, 0);
   EXPECT_GT(best, 0);
@@ -358,8 +359,8 @@ TYPED_TEST(CholeskySolveOn, LeavesBWhereAnExceptionEndsASolveInPlace) {
   EXPECT_LE(backward_error(A, on_host(B), b), 1e-14);
 }
 
-// There is memory for the rung that was asked for and for none above: the report says so, X is the best one that this
-// factor gives, and it goes on working.
+// There is memory for the rung that was asked for and for none above: the report says so, X is the
+// best one that this factor gives, and it goes on working.
 TYPED_TEST(CholeskySolveOn, KeepsItsFactorWhereThereIsNoMemoryToClimb) {
   std::int64_t const n = 200;
   TypeParam const exec;
@@ -382,8 +383,8 @@ TYPED_TEST(CholeskySolveOn, KeepsItsFactorWhereThereIsNoMemoryToClimb) {
   EXPECT_TRUE(factor.solve(exec, B, X).converged);
 }
 
-// [1, c; c, c^2 (1 - 1e-6)] along the diagonals, which c rounded down makes positive definite: CG sees that it is not, and
-// without the memory for fp64, which tells, no X is said to be right.
+// [1, c; c, c^2 (1 - 1e-6)] along the diagonals, which c rounded down makes positive definite: CG
+// sees that it is not, and without the memory for fp64, which tells, no X is said to be right.
 TYPED_TEST(CholeskySolveOn, SaysThatAMayBeIndefiniteWhereThereIsNoMemoryToTell) {
   std::int64_t const n = 32, leaf = n / 2;
   double const c = 0.7003;
@@ -411,7 +412,8 @@ TYPED_TEST(CholeskySolveOn, SaysThatAMayBeIndefiniteWhereThereIsNoMemoryToTell) 
   EXPECT_LE(backward_error(A, on_host(X), b), 2 * report.backward_error + 0x1p-51);
 }
 
-// 1e-300 x = 1e100 has no solution in fp64: its column is 0 and not converged, the others are right.
+// 1e-300 x = 1e100 has no solution in fp64: its column is 0 and not converged, the others are
+// right.
 TYPED_TEST(CholeskySolveOn, ASolutionBeyondTheRangeOfFp64IsNotSaidToBeOne) {
   TypeParam const exec;
   std::int64_t const n = 6;

@@ -48,8 +48,8 @@ inline HostMatrix random_triangle(std::int64_t n, unsigned seed) {
   return L;
 }
 
-/// The slow reference: A's lower triangle becomes L, or the 1-based order of the minor that is not positive is
-/// returned. Sums in long double.
+/// The slow reference: A's lower triangle becomes L, or the 1-based order of the minor that is not
+/// positive is returned. Sums in long double.
 inline std::int64_t reference_cholesky(HostMatrix const& A) {
   auto const n = static_cast<std::int64_t>(A.extent(0));
   for (std::int64_t j = 0; j < n; ++j) {

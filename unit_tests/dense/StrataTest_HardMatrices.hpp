@@ -113,7 +113,8 @@ class HardMatrices {
     return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
   }
 
-  /// Stations in the unit square, of which `pairs` nearly coincide, at this distance; any two indices.
+  /// Stations in the unit square, of which `pairs` nearly coincide, at this distance; any two
+  /// indices.
   std::vector<std::pair<double, double>> stations(std::int64_t n, std::int64_t pairs,
                                                   double distance) {
     std::vector<std::pair<double, double>> at(static_cast<std::size_t>(n));
@@ -128,7 +129,8 @@ class HardMatrices {
     return at;
   }
 
-  /// A covariance of such stations: exponential, Matern of 3/2 or 5/2, of a power between, or squared exponential.
+  /// A covariance of such stations: exponential, Matern of 3/2 or 5/2, of a power between, or
+  /// squared exponential.
   HostMatrix covariance(std::vector<std::pair<double, double>> const& at, double range,
                         double nugget) {
     std::int64_t const kind = integer(0, 4), n = static_cast<std::int64_t>(at.size());

@@ -10,7 +10,8 @@
 #include <limits>
 #include <type_traits>
 
-// LAPACK's potrf and potrs, in the matrix' own precision; both triangles of all sizes are tested through c/.
+// LAPACK's potrf and potrs, in the matrix' own precision; both triangles of all sizes are tested
+// through c/.
 
 namespace {
 

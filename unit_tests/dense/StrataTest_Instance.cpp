@@ -67,7 +67,8 @@ TYPED_TEST(InstanceOn, RunsProductFormatsOnTheInstancePassed) {
                             dense::Refine::Classical);
 }
 
-// The test of the test: a copy that is given no instance is noticed, one that is given its own is not.
+// The test of the test: a copy that is given no instance is noticed, one that is given its own is
+// not.
 TYPED_TEST(InstanceOn, IsToldFromACallWithoutOne) {
   TypeParam const exec = second_instance<TypeParam>();
   Vector<TypeParam> const x(Kokkos::view_alloc(exec, "strata::test::x"), 8);

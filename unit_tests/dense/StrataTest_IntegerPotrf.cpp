@@ -172,7 +172,8 @@ void errors_are_as_foretold() {
     }
 }
 
-// By inverses of 256 columns, leaves that are no multiple of 16, and orders beside those of whole leaves.
+// By inverses of 256 columns, leaves that are no multiple of 16, and orders beside those of whole
+// leaves.
 template <class Space>
 void every_order_is_factored() {
   for (std::int64_t const n : {0, 1, 29, 30, 31, 61, 95, 330})
@@ -226,7 +227,8 @@ void bits_are_the_same_for_every_cut() {
   }
 }
 
-// The integers of a row that is too long would be taken for others modulo P, and may leave a positive pivot.
+// The integers of a row that is too long would be taken for others modulo P, and may leave a
+// positive pivot.
 template <class Space>
 void what_is_not_definite_is_told() {
   std::int64_t const n = 150, leaf = 32;
@@ -255,7 +257,8 @@ void what_is_not_definite_is_told() {
   EXPECT_EQ((Factored<Space>(A, {Precision::int8x9}, leaf).order), 101);
 }
 
-// The ladder's report, the solve to fp64's backward error, and the log-determinant within both bars.
+// The ladder's report, the solve to fp64's backward error, and the log-determinant within both
+// bars.
 template <class Space>
 void solves_and_log_determinants_are_those_of_fp64() {
   std::int64_t const n = 300;

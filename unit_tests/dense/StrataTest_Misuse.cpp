@@ -68,7 +68,8 @@ TYPED_TEST(MisuseOn, AFactorThatWasMovedFromIsRefused) {
 }
 // NOLINTEND(bugprone-use-after-move)
 
-// What is wrong with the last of B's columns is known before the first of X's, which lies on it, is written.
+// What is wrong with the last of B's columns is known before the first of X's, which lies on it, is
+// written.
 TYPED_TEST(MisuseOn, WritesNothingWhereBHoldsANonFiniteNumber) {
   std::int64_t const n = 100;
   TypeParam const exec;

@@ -102,7 +102,8 @@ TYPED_TEST(PanelsOn, AgreeWithTheSlowReference) {
   }
 }
 
-// Three leaves, the last ragged: the deeper of two blocks in fp8 below the first panel has more rows.
+// Three leaves, the last ragged: the deeper of two blocks in fp8 below the first panel has more
+// rows.
 TYPED_TEST(PanelsOn, BlocksBelowAPanelShareScratchWhicheverIsTheLarger) {
   for (std::int64_t const n : {129, 150, 176}) {
     auto const result = factor<TypeParam>(geometric(n, 10), {fp8_e4m3, fp8_e4m3, fp32}, 64,

@@ -51,7 +51,8 @@ class ProductBatch : public testing::Test {
                        2 * leaves* leaf, fp32};
 
   static Matrix rows(Matrix const& A, std::int64_t k) { return A.block(k * leaf, 0, leaf, A.cols); }
-  /// C += A B^T of a tree of leaves, pairs before the leaves in them, of which the blocks lie one after the other.
+  /// C += A B^T of a tree of leaves, pairs before the leaves in them, of which the blocks lie one
+  /// after the other.
   std::vector<Product> products_of_tree(Matrix const& A, Matrix const& B) const {
     std::vector<Product> products;
     for (std::int64_t k = 0; k < leaves; k += 2) {
@@ -68,7 +69,8 @@ TEST_F(ProductBatch, LeavesOfATreeAreOneBatchAndSoAreThePairs) {
   EXPECT_EQ(sizes_of_batches(products_of_tree(A, A)), (std::vector<std::ptrdiff_t>{4, 2}));
 }
 
-// The operands of a panel that is split once never start at one place, and a pair's block comes before its leaves'.
+// The operands of a panel that is split once never start at one place, and a pair's block comes
+// before its leaves'.
 TEST_F(ProductBatch, NoStrideIsNegativeWhereTheOperandsAreSplit) {
   auto const A = dense::detail::left_of(panel_), B = dense::detail::right_of(panel_);
   EXPECT_EQ(sizes_of_batches(products_of_tree(A, B)), (std::vector<std::ptrdiff_t>{4, 2}));
@@ -98,7 +100,8 @@ TEST_F(ProductBatch, OperandsMayBeTheSameAndResultsMayNot) {
   EXPECT_EQ(sizes_of_batches(into_one_result), std::vector<std::ptrdiff_t>(leaves, 1));
 }
 
-// A batch has one shape, leading dimension and precision for each operand, and scales in all of an operand or in none.
+// A batch has one shape, leading dimension and precision for each operand, and scales in all of an
+// operand or in none.
 TEST_F(ProductBatch, WhatIsNotAlikeIsNotInOneBatch) {
   double const scale = 2;
   Matrix const A = dense::detail::left_of(panel_), B = dense::detail::right_of(panel_);

@@ -1,6 +1,6 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// What a factor that is used again allocates, waits for and launches, and that nothing of the last matrix is left in it.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause What a factor
+// that is used again allocates, waits for and launches, and that nothing of the last matrix is left
+// in it.
 #include "StrataTest_Allocations.hpp"
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_FailingAllocations.hpp"
@@ -100,7 +100,8 @@ TYPED_TEST(ReuseOn, ASecondSolveAllocatesNothingAndGivesTheSameBits) {
     Counts::record(layers.name() + "_second_solve");
     if (layers.is_fp64()) {
       EXPECT_EQ(Allocations::labels(), none);
-      // On a GPU both substitutions may be two kernels of Strata's, and a product two, where a vendor's are not counted.
+      // On a GPU both substitutions may be two kernels of Strata's, and a product two, where a
+      // vendor's are not counted.
       EXPECT_LE(Counts::launched.size(), strata::runs_on_host<TypeParam> ? 4U : 8U);
       EXPECT_EQ(Counts::strata_fences(), 1U);
       if (strata::runs_on_host<TypeParam>) {
@@ -111,7 +112,8 @@ TYPED_TEST(ReuseOn, ASecondSolveAllocatesNothingAndGivesTheSameBits) {
   }
 }
 
-// A small order is quick to factor and to solve with, beside which memory is not quick to come and to go.
+// A small order is quick to factor and to solve with, beside which memory is not quick to come and
+// to go.
 TYPED_TEST(ReuseOn, AFactorAndASolveOfASmallOrderAllocateLittle) {
   TypeParam const exec;
   for (auto const& [layers, most] :
@@ -176,7 +178,8 @@ TYPED_TEST(ReuseOn, MoreColumnsThanThereIsMemoryForLeaveWhatThereIs) {
   EXPECT_GT(Allocations::labels().size(), 0U);
 }
 
-// However many leaves there are: their sums are read at once, and the error bar takes no more than its vectors.
+// However many leaves there are: their sums are read at once, and the error bar takes no more than
+// its vectors.
 TYPED_TEST(ReuseOn, ALogDeterminantWaitsTwice) {
   TypeParam const exec;
   auto const A = on_device<TypeParam>(geometric(192, 1));

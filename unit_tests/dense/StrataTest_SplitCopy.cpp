@@ -172,7 +172,8 @@ TYPED_TEST(SplitCopyOn, EachPanelOfAFactorisationIsSplitOnce) {
   {
     Launches const launches;
     tree_potrf(blas, tree, info);
-    // Three panels: an inverse, and the two sides of each block below them, of which the second panel's is solved in two parts.
+    // Three panels: an inverse, and the two sides of each block below them, of which the second
+    // panel's is solved in two parts.
     EXPECT_EQ(Launches::counts()["strata::dense::tree_potrf::split"], 3 + 2 * (2 + 2 + 1));
     EXPECT_EQ(Launches::counts()["strata::core::gemm::split"], 0);
   }

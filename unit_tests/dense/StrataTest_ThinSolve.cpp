@@ -123,7 +123,8 @@ std::vector<float> random_vector(std::int64_t n, unsigned seed) {
   return {B.data(), B.data() + n};
 }
 
-// Columns in strips with scales of their own, strips of more rows than one chunk has, and more leaves than teams run.
+// Columns in strips with scales of their own, strips of more rows than one chunk has, and more
+// leaves than teams run.
 TYPED_TEST(ThinSolveOn, HandlesStripsOfScalesAndManyChunks) {
   if constexpr (!strata::runs_on_host<TypeParam>) {
     for (auto const& [n, leaf, panel] : std::vector<std::array<std::int64_t, 3>>{
@@ -189,7 +190,8 @@ TYPED_TEST(ThinSolveOn, TakesNoSingleLeafAndNoLeafThatIsCutBetweenLoads) {
   EXPECT_FALSE(Thin::takes(LoadedTree<TypeParam>(64, {fp64, fp32}, 16).tree));  // wider blocks
 }
 
-// The number of columns decides the way, and what is recorded for one number must not serve another.
+// The number of columns decides the way, and what is recorded for one number must not serve
+// another.
 TYPED_TEST(ThinSolveOn, LowSolveIsTheSameForAnyNumberOfColumnsInAnyOrder) {
   std::int64_t const n = 300;
   LoadedTree<TypeParam> const loaded(n, {fp16, fp16, fp32}, 32);

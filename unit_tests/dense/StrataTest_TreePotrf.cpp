@@ -98,7 +98,8 @@ double layered_error(HostMatrix const& A, std::int64_t leaf) {
   return factor_error(A, L);
 }
 
-// The off-diagonal blocks are rounded once, the sums are fp32 or wider: the error is a few roundoffs of the layer.
+// The off-diagonal blocks are rounded once, the sums are fp32 or wider: the error is a few
+// roundoffs of the layer.
 TYPED_TEST(TreePotrfOn, ErrorIsThatOfTheLayersNotOfTheirNumber) {
   HostMatrix const A = spd(300, 10);
   double const leaf64 = layered_error<Layers<fp64>, TypeParam>(A, 20),

@@ -83,7 +83,8 @@ double by_definition(HostMatrix const& S, HostMatrix const& M) {
   return static_cast<double>((trace - order + log_det(L, n) - log_det(factor_of(S), n)) / 2);
 }
 
-/// S, and a matrix whose entries are off by up to `off` of the diagonal, S seen through whose factor is I + E.
+/// S, and a matrix whose entries are off by up to `off` of the diagonal, S seen through whose
+/// factor is I + E.
 struct Pair {
   HostMatrix S, M;
 };
@@ -109,8 +110,8 @@ TileFactor<Exec> factor_of(Exec const& exec, Pair const& pair) {
   return factor;
 }
 
-// ||E|| is 0.1 to 0.3, so that each term of the series counts: the definition is met within what is said of the terms left out,
-// and that is no more than the fifth of them all and what follows.
+// ||E|| is 0.1 to 0.3, so that each term of the series counts: the definition is met within what is
+// said of the terms left out, and that is no more than the fifth of them all and what follows.
 TYPED_TEST(DivergenceOn, IsThatOfItsDefinitionWithinTheTermsLeftOut) {
   TypeParam const exec;
   std::int64_t const n = 40;

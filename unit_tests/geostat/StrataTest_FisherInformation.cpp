@@ -123,7 +123,8 @@ std::array<Parameters, 4> by_loops_in_double(MaternCovariance const& c, Location
   return result;
 }
 
-// Two blocks of columns, and three squares of them. Within c n eps, c = 100, at a condition of about as much.
+// Two blocks of columns, and three squares of them. Within c n eps, c = 100, at a condition of
+// about as much.
 TYPED_TEST(FisherInformationTest, IsThatOfLoopsInManyBlocks) {
   TypeParam const exec;
   MaternCovariance const c{.sigma2 = 2, .range = 0.1, .nu = 0.7, .nugget = 0.5};
@@ -178,8 +179,8 @@ TEST(StandardErrors, AreThoseOfTheInverse) {
   EXPECT_NEAR(errors.of_logarithm_of_ratio, std::sqrt(1. / 12 + 1. / 27 + 2. / 36), 1e-15);
 }
 
-// The negated mean of second differences over fields drawn from theta is the information: here the variance of the
-// gradient, which is the same.
+// The negated mean of second differences over fields drawn from theta is the information: here the
+// variance of the gradient, which is the same.
 TYPED_TEST(FisherInformationTest, IsTheVarianceOfTheGradient) {
   TypeParam const exec;
   int const fields = 60;
@@ -237,8 +238,8 @@ TYPED_TEST(FisherInformationTest, IsAsExactWithLowTiles) {
                   1e-9 * std::sqrt(expected.of[j][j] * expected.of[k][k]));
 }
 
-// Places so far apart that the derivatives by the range are subnormal numbers, whose own spacing is more than what a solve goes
-// for: the others converge, these do not, and the information says so.
+// Places so far apart that the derivatives by the range are subnormal numbers, whose own spacing is
+// more than what a solve goes for: the others converge, these do not, and the information says so.
 TYPED_TEST(FisherInformationTest, SaysWhereSolvesDidNotConverge) {
   TypeParam const exec;
   Locations at;
@@ -287,9 +288,9 @@ TYPED_TEST(FisherInformationTest, SaysWhatItNeedsAndWhyThereIsNone) {
   EXPECT_EQ(errors.reasons[0], "the covariance matrix is not positive definite");
 }
 
-// Forty fields: the estimates are as far from the truth as their standard errors say. z = (estimate - truth) / error, in
-// logarithms: the mean of 40 squares is 1 with a standard deviation of sqrt(2/40) = 0.22, and a bias that range and
-// sigma2 have at this size.
+// Forty fields: the estimates are as far from the truth as their standard errors say. z = (estimate
+// - truth) / error, in logarithms: the mean of 40 squares is 1 with a standard deviation of
+// sqrt(2/40) = 0.22, and a bias that range and sigma2 have at this size.
 TYPED_TEST(FisherInformationTest, StandardErrorsAreTheSizeOfTheErrors) {
   if (!can_fit()) GTEST_SKIP() << "without NLopt";
   TypeParam const exec;

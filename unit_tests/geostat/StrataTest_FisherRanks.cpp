@@ -1,6 +1,6 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// The Fisher information of a covariance that several ranks hold, beside the same that one rank finds by itself.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause The Fisher
+// information of a covariance that several ranks hold, beside the same that one rank finds by
+// itself.
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_RandomSquares.hpp"
@@ -93,7 +93,8 @@ void has_the_bits_of_one_rank(std::int64_t n, CovarianceFactorOptions const& opt
     }
 }
 
-// Three blocks of columns, of six squares; tiles of both sizes, of which the larger are fewer than ranks.
+// Three blocks of columns, of six squares; tiles of both sizes, of which the larger are fewer than
+// ranks.
 TYPED_TEST(FisherRanks, HasTheBitsOfOneRank) {
   has_the_bits_of_one_rank<TypeParam>(1030, shared(0, 128));
   has_the_bits_of_one_rank<TypeParam>(530, shared(0, 300), {.wanted = {true, true, false, true}});

@@ -43,8 +43,9 @@ FitOptions around(MaternCovariance const& start) {
   return options;
 }
 
-// The estimate's log-likelihood is above the truth's by about half the number of parameters (Wilks), and the
-// microergodic parameter sigma2 / range^(2 nu), which one realisation determines well, is near the truth's.
+// The estimate's log-likelihood is above the truth's by about half the number of parameters
+// (Wilks), and the microergodic parameter sigma2 / range^(2 nu), which one realisation determines
+// well, is near the truth's.
 TYPED_TEST(FitTest, FindsTheParametersOfASyntheticField) {
   TypeParam const exec;
   int const n = 500;
@@ -90,8 +91,9 @@ FitOptions with_low_tiles(FitOptions options) {
   return options;
 }
 
-// Ten fields, whose maxima by tiles in low precision are those of fp64. The statements with low tiles lie on no side of
-// the truth: with the probes that chose the parameters they were too large by half of the error on average.
+// Ten fields, whose maxima by tiles in low precision are those of fp64. The statements with low
+// tiles lie on no side of the truth: with the probes that chose the parameters they were too large
+// by half of the error on average.
 TYPED_TEST(FitTest, FindsTheMaximumOfFp64WithLowTiles) {
   TypeParam const exec;
   Locations const at = synthetic_locations(256);

@@ -25,7 +25,8 @@ template <class Space>
 class FitBoundaries : public testing::Test {};
 TYPED_TEST_SUITE(FitBoundaries, strata::test::Spaces, strata::test::SpaceNames);
 
-// Where the best nugget is 0 the search ends there and says how large it may be; log(nugget) went on for ever.
+// Where the best nugget is 0 the search ends there and says how large it may be; log(nugget) went
+// on for ever.
 TYPED_TEST(FitBoundaries, ReachesANuggetOfZero) {
   TypeParam const exec;
   for (int seed = 1; seed <= 6; ++seed) {

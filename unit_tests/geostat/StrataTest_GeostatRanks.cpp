@@ -112,7 +112,8 @@ TYPED_TEST(GeostatRanks, HaveTheBitsOfOneRank) {
     for (RankGrid const& grid : grids()) have_the_bits_of_one_rank<TypeParam>(accuracy, grid);
 }
 
-// A rank's products with A are added up device by device, which have bits of their own if it is alone.
+// A rank's products with A are added up device by device, which have bits of their own if it is
+// alone.
 TYPED_TEST(GeostatRanks, HaveTheBitsOfOneRankOnDevices) {
   for (double const accuracy : {0.0, 1e-5})
     for (RankGrid const& grid : grids())

@@ -214,7 +214,8 @@ TYPED_TEST(LikelihoodTest, IsTheSameOnADeviceSmallerThanTheMatrix) {
   EXPECT_GE(scarce.factor.bytes_in, plenty.factor.bytes_in);
 }
 
-// The values are L z: L^-1 y is standard normal, so that y' S^-1 y is chi-square with n degrees of freedom.
+// The values are L z: L^-1 y is standard normal, so that y' S^-1 y is chi-square with n degrees of
+// freedom.
 TYPED_TEST(LikelihoodTest, SyntheticFieldsHaveTheCovariance) {
   TypeParam const exec;
   int const n = 900;

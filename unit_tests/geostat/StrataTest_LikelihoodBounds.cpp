@@ -40,8 +40,9 @@ HostMatrix entries_of(Exec const& exec, MaternCovariance const& c, Locations con
   return S;
 }
 
-// Fields smoother than the locations are apart, up to where rounding leaves no factor: the parts of the log-likelihood are
-// those of the matrix in long double, within the errors that are stated, and these say when nothing is known.
+// Fields smoother than the locations are apart, up to where rounding leaves no factor: the parts of
+// the log-likelihood are those of the matrix in long double, within the errors that are stated, and
+// these say when nothing is known.
 TYPED_TEST(LikelihoodBounds, StateWhatRoundingLeavesOfIt) {
   TypeParam const exec;
   int const n = 80;
@@ -84,8 +85,9 @@ TYPED_TEST(LikelihoodBounds, StateWhatRoundingLeavesOfIt) {
   EXPECT_GT(worst, 1e-3);  // a bar that is far too long would end searches early
 }
 
-// Of a mean that is 1e6 times the spread: what the weights' solve leaves of 1 counts times the mean, beside what it leaves of y. Each
-// part of the error stated, from the backward error, the weights and the norms.
+// Of a mean that is 1e6 times the spread: what the weights' solve leaves of 1 counts times the
+// mean, beside what it leaves of y. Each part of the error stated, from the backward error, the
+// weights and the norms.
 TYPED_TEST(LikelihoodBounds, StateWhatASolveLeavesOfEachPart) {
   TypeParam const exec;
   int const n = 100;
@@ -133,7 +135,8 @@ TYPED_TEST(LikelihoodBounds, StateWhatASolveLeavesOfEachPart) {
     }
 }
 
-// Of very smooth fields: the inverse is far larger than the pivots' reciprocals, by which its size was once taken.
+// Of very smooth fields: the inverse is far larger than the pivots' reciprocals, by which its size
+// was once taken.
 TYPED_TEST(LikelihoodBounds, StateWhatRoundingLeavesOfLogDetsOfVerySmoothFields) {
   TypeParam const exec;
   double worst = 0;
@@ -153,8 +156,8 @@ TYPED_TEST(LikelihoodBounds, StateWhatRoundingLeavesOfLogDetsOfVerySmoothFields)
         EXPECT_LE(off, found.error()) << n << " " << range << ", seed " << seed;
         worst = std::max(worst, off / found.error());
       }
-  // The bar is 4 (sqrt(n) + 8) units of 2^-53 ||S^-1||_F, 68 at n = 80, of which sums in parts of one leaf use 1 to 2: more than
-  // fifty times would end searches early.
+  // The bar is 4 (sqrt(n) + 8) units of 2^-53 ||S^-1||_F, 68 at n = 80, of which sums in parts of
+  // one leaf use 1 to 2: more than fifty times would end searches early.
   EXPECT_GT(worst, 0.02);
 }
 

@@ -65,8 +65,8 @@ long double trace_of_inverse(SlowMatrices const& slow) {
   return sum;
 }
 
-// What rounding in S and in the solves may change: an S^-1 of relative error eps cond meets |S_k|. cond is taken as
-// S_11 trace(S^-1), at most n cond and at least cond / n.
+// What rounding in S and in the solves may change: an S^-1 of relative error eps cond meets |S_k|.
+// cond is taken as S_11 trace(S^-1), at most n cond and at least cond / n.
 Parameters error_scale(MaternCovariance const& c, SlowMatrices const& slow,
                        std::vector<double> const& y) {
   auto const n = static_cast<std::size_t>(slow.n);
@@ -153,7 +153,8 @@ TYPED_TEST(LikelihoodGradientTest, HasAClosedFormForWhiteNoise) {
   EXPECT_GT(gradient.seconds, 0);
 }
 
-// Of several blocks of columns, by its directional derivative: over (1 + t) theta the log-likelihood's differences.
+// Of several blocks of columns, by its directional derivative: over (1 + t) theta the
+// log-likelihood's differences.
 TYPED_TEST(LikelihoodGradientTest, IsTheSlopeOfTheLogLikelihood) {
   TypeParam const exec;
   std::int64_t const n = 1100;

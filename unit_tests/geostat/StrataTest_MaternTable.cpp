@@ -21,7 +21,8 @@ struct Reference {
   double nu, x, value, by_log_range, by_nu;
 };
 
-// M(x), -x M'(x) and dM/dnu by mpmath with 60 digits (besselk; the derivative by nu of differences with 80).
+// M(x), -x M'(x) and dM/dnu by mpmath with 60 digits (besselk; the derivative by nu of differences
+// with 80).
 constexpr Reference references[] = {
     {0.05, 0x1p-12, 0.56969864460051430368, 0.043030117950940327892, 7.2554715497588917495},
     {0.05, 0.01, 0.37626410756206208354, 0.062353291203224068542, 5.8859743991185053397},
@@ -102,7 +103,8 @@ TEST(MaternTable, IsThatOfMpmath) {
   }
 }
 
-// Where panels meet, in their middles, and at random: BesselK, which another test compares with fifty digits.
+// Where panels meet, in their middles, and at random: BesselK, which another test compares with
+// fifty digits.
 std::vector<double> arguments_of_a_table() {
   std::vector<double> x;
   for (double q = 0x1p-24; q < 0x1p18; q *= 2)

@@ -126,7 +126,8 @@ TYPED_TEST(PredictionTest, TellsWhatPartIsDone) {
   EXPECT_EQ(parts, (std::vector<double>{4096.0 / 5000, 1}));
 }
 
-// Covariances with a new place that are subnormal, whose own spacing is more than what a solve goes for: it says so.
+// Covariances with a new place that are subnormal, whose own spacing is more than what a solve goes
+// for: it says so.
 TYPED_TEST(PredictionTest, SaysWhereASolveDidNotConverge) {
   TypeParam const exec;
   Locations at, near, far;

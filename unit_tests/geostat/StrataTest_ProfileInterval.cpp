@@ -49,7 +49,8 @@ struct Problem {
   }
 };
 
-// On a grid of 0.01 in the logarithms: the interval is where the largest log-likelihood over the other one is within 1.92.
+// On a grid of 0.01 in the logarithms: the interval is where the largest log-likelihood over the
+// other one is within 1.92.
 TYPED_TEST(ProfileIntervalTest, IsThatOfAGrid) {
   Problem<TypeParam> problem;
   problem.options.fixed = {false, false, true, true};
@@ -74,7 +75,8 @@ TYPED_TEST(ProfileIntervalTest, IsThatOfAGrid) {
     }
     return top - best;
   };
-  // Half of chi-square's 95 % quantile with one degree of freedom. The grid of sigma2 misses the top by 1e-2 at most.
+  // Half of chi-square's 95 % quantile with one degree of freedom. The grid of sigma2 misses the
+  // top by 1e-2 at most.
   EXPECT_NEAR(fall(interval.lower.value), 3.841458820694124 / 2, 0.02);
   EXPECT_NEAR(fall(interval.upper.value), 3.841458820694124 / 2, 0.02);
 }
@@ -117,7 +119,8 @@ TYPED_TEST(ProfileIntervalTest, SaysWhereABoundEndsIt) {
   EXPECT_EQ(problem.interval(theta, 1).upper.value, theta.range);
 }
 
-// Of a smooth function the likelihood rises with the range, until rounding leaves nothing of it, and then no factor.
+// Of a smooth function the likelihood rises with the range, until rounding leaves nothing of it,
+// and then no factor.
 template <class Space>
 Problem<Space> smooth_problem() {
   Problem<Space> problem;

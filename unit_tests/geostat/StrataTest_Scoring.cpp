@@ -65,7 +65,8 @@ TEST(BestStep, IsNothingWhereNothingIsToBeGained) {
   EXPECT_EQ(step.p, Vector(3, 0));
 }
 
-// f = -log cosh(x - 1) - 3 (y - 2)^2 with a curvature that is said to be a third of the true one, from far away.
+// f = -log cosh(x - 1) - 3 (y - 2)^2 with a curvature that is said to be a third of the true one,
+// from far away.
 ScoringSearch valley(std::int64_t& evaluations) {
   ScoringSearch search;
   search.start = {-4, 0};

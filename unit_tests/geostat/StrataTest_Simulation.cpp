@@ -30,7 +30,8 @@ template <class Space>
 class SimulationTest : public testing::Test {};
 TYPED_TEST_SUITE(SimulationTest, strata::test::Spaces, strata::test::SpaceNames);
 
-// Means and covariances of many draws, to four standard errors, against those of universal kriging in long double.
+// Means and covariances of many draws, to four standard errors, against those of universal kriging
+// in long double.
 TYPED_TEST(SimulationTest, HasTheMeanAndCovarianceOfUniversalKriging) {
   TypeParam const exec;
   std::int64_t const count = 4000;

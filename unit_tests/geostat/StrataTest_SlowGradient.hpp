@@ -29,8 +29,9 @@ inline long double wide_entry(Wide const& theta, Locations const& at, std::int64
          boost::math::cyl_bessel_k(nu, x);
 }
 
-/// The derivative of f by a parameter: differences of order 8, whose error is about 1e-16 f in the logarithm. A nugget of
-/// 0 has none: its steps are a hundredth of `at_zero`, which must be below S's least eigenvalue.
+/// The derivative of f by a parameter: differences of order 8, whose error is about 1e-16 f in the
+/// logarithm. A nugget of 0 has none: its steps are a hundredth of `at_zero`, which must be below
+/// S's least eigenvalue.
 template <class Function>
 auto difference(Wide const& theta, std::size_t parameter, Function const& f,
                 long double at_zero = 1e-5L) {
@@ -46,7 +47,8 @@ auto difference(Wide const& theta, std::size_t parameter, Function const& f,
   return sum;
 }
 
-/// S^-1 and the four S_k in long double, by columns. S is linear in sigma2 and nugget, and symmetric.
+/// S^-1 and the four S_k in long double, by columns. S is linear in sigma2 and nugget, and
+/// symmetric.
 struct SlowMatrices {
   std::int64_t n;
   Numbers inverse;

@@ -13,7 +13,8 @@
 
 namespace strata::test {
 
-/// Columns of a trend of places that lie as on a map in metres: a constant, both coordinates and something else.
+/// Columns of a trend of places that lie as on a map in metres: a constant, both coordinates and
+/// something else.
 inline std::vector<std::vector<double>> some_columns(Locations const& at) {
   std::vector<std::vector<double>> F(4);
   for (std::size_t i = 0; i < at.x.size(); ++i) {

@@ -50,8 +50,9 @@ FisherInformation information_of(std::array<double, 4> const& errors, Square con
   return result;
 }
 
-// All four at once, each correlated with each: what comes back is what the information was made of. The ratio sigma2 /
-// range^(2 nu) has the derivatives 1, -2 nu and -2 log(range) by log(sigma2), log(range) and nu.
+// All four at once, each correlated with each: what comes back is what the information was made of.
+// The ratio sigma2 / range^(2 nu) has the derivatives 1, -2 nu and -2 log(range) by log(sigma2),
+// log(range) and nu.
 TEST(StandardErrors, AreThoseOfFourParametersThatAreCorrelated) {
   std::array<double, 4> const errors = {0.3, 0.05, 0.1, 0.02};
   Square const correlation = {{{1, 0.6, -0.5, 0.2},  //
@@ -78,7 +79,8 @@ TEST(StandardErrors, AreThoseOfFourParametersThatAreCorrelated) {
   }
 }
 
-// A parameter that is kept adds nothing: that of nu with the others known, and of the ratio with nu kept.
+// A parameter that is kept adds nothing: that of nu with the others known, and of the ratio with nu
+// kept.
 TEST(StandardErrors, OfParametersThatAreKeptAddNothing) {
   FisherInformation information;
   for (auto& row : information.of) row = {NAN, NAN, NAN, NAN};

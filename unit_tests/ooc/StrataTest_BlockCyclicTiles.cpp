@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// Tiles, factors and solutions of block-cyclic matrices, beside those of the same matrix on one rank.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Tiles, factors
+// and solutions of block-cyclic matrices, beside those of the same matrix on one rank.
 #include "StrataTest_BlockCyclic.hpp"
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
@@ -150,7 +149,8 @@ TYPED_TEST(BlockCyclicTiles, GiveTheFactorBack) {
     ASSERT_TRUE(factor.info().ok());
     expect_same_matrix(factor.matrix(), whole.matrix());
     EXPECT_EQ(factor.log_determinant(), whole.log_determinant());
-    // the bits of one rank's tiles, unscaled by powers of two, on any grid, and near to the plain factor
+    // the bits of one rank's tiles, unscaled by powers of two, on any grid, and near to the plain
+    // factor
     HostMatrix const expected = stored_matrix(whole.matrix()), plain = plain_factor(A);
     double const bound = c.rule.accuracy > 0 ? 1e-3 : 1e-12;
     auto const check = [&](std::int64_t i, std::int64_t j, double x) {

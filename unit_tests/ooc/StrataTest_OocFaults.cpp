@@ -1,7 +1,6 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// Memory that can't be had and kernels that fail, wherever that is: an error with its cause, all threads
-// ended, and objects that work or refuse in words.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Memory that
+// can't be had and kernels that fail, wherever that is: an error with its cause, all threads ended,
+// and objects that work or refuse in words.
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -44,7 +43,8 @@ void* operator new(std::size_t bytes) {
                      if (memory == nullptr) throw std::bad_alloc(); return memory;))
   KOKKOS_IF_ON_DEVICE(((void)bytes; return nullptr;))
 }
-// Sorts that go without do not tell: these do not fail, and are here since sanitizers have their own.
+// Sorts that go without do not tell: these do not fail, and are here since sanitizers have their
+// own.
 void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
   return std::malloc(bytes > 0 ? bytes : 1);
 }
@@ -193,8 +193,8 @@ TYPED_TEST(OocFaults, AnyAllocationMayFailInAClimbOnDevices) {
   survives_failing_allocations(run);
 }
 
-// While it lives, no tool listens: it takes its memory from this program's `new`, in destructors of Views too, which
-// must not throw.
+// While it lives, no tool listens: it takes its memory from this program's `new`, in destructors of
+// Views too, which must not throw.
 class WithoutTools {
  public:
   WithoutTools() { Kokkos::Tools::Experimental::pause_tools(); }

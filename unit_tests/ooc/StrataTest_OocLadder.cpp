@@ -219,7 +219,8 @@ TEST(MapLadder, PromotesLayers) {
                                           "higher layers: fp32,fp64", "fp64: fp64"}));
 }
 
-// A field that is too smooth for its layers has the factor of those that hold, and a solution to fp64's backward error.
+// A field that is too smooth for its layers has the factor of those that hold, and a solution to
+// fp64's backward error.
 TYPED_TEST(OocLadder, GoesOnWithHigherLayers) {
   TypeParam const exec;
   for (auto const& [nu, layers] :

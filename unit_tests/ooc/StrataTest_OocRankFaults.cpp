@@ -1,6 +1,6 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// What one rank alone meets while all factor and solve together, without an MPI_Abort: all end, soon, with the cause.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause What one rank
+// alone meets while all factor and solve together, without an MPI_Abort: all end, soon, with the
+// cause.
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -77,7 +77,8 @@ TileFactor<Exec> factor_of(TileMatrix<Exec>&& matrix, CholeskyOptions const& opt
   return cholesky(devices_of<Exec>(1), std::move(matrix), options);
 }
 
-// While it lives, the device of one rank fails from the K-th time on that it is asked how far it is.
+// While it lives, the device of one rank fails from the K-th time on that it is asked how far it
+// is.
 class FailingDevice {
  public:
   FailingDevice(int rank, int number) {

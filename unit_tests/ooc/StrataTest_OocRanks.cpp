@@ -308,7 +308,8 @@ TYPED_TEST(OocRanks, EvaluateEachTileOnce) {
   }
 }
 
-// Where no budget is given a device has memory for the tiles of its rank and what others send at a time, not for all.
+// Where no budget is given a device has memory for the tiles of its rank and what others send at a
+// time, not for all.
 TYPED_TEST(OocRanks, TakeNoMemoryForTilesThatTheyDoNotNeed) {
   MaternCase const c{400, 8, 0.1, {}};
   int const rank = test_ranks().rank();
@@ -330,7 +331,8 @@ TYPED_TEST(OocRanks, TakeNoMemoryForTilesThatTheyDoNotNeed) {
   }
 }
 
-// The memory that others' tiles arrive in stays with the matrix, over the rungs of a ladder and over matrices.
+// The memory that others' tiles arrive in stays with the matrix, over the rungs of a ladder and
+// over matrices.
 TYPED_TEST(OocRanks, KeepTheMemoryForTilesOfOthers) {
   MaternCase const c{192, 16, 0.3, PrecisionRule{1e-2}, 3.5};
   DeviceTeam<TypeParam> const team(devices_of<TypeParam>(1));

@@ -152,8 +152,8 @@ TYPED_TEST(OocSolve, KeepsItsFactorWhereThereIsNoMemoryToClimb) {
   EXPECT_LE(s.error(), s.bound());
 }
 
-// The k-th allocation fails, k = 1, 2, ...: a MemoryError, or the best X so far and its true error; afterwards the object
-// works.
+// The k-th allocation fails, k = 1, 2, ...: a MemoryError, or the best X so far and its true error;
+// afterwards the object works.
 TYPED_TEST(OocSolve, SurvivesFailingAllocationsInAClimb) {
   System<TypeParam> const s(hard(64, 1.8));
   int climbed = 0, best = 0;
@@ -301,7 +301,8 @@ TYPED_TEST(OocSolve, JudgesAAsGiven) {
   }
 }
 
-// 1e-300 x = 1e100 has no solution in fp64: its column is 0 and not converged, the others are right.
+// 1e-300 x = 1e100 has no solution in fp64: its column is 0 and not converged, the others are
+// right.
 TYPED_TEST(OocSolve, ASolutionBeyondTheRangeOfFp64IsNotSaidToBeOne) {
   std::int64_t const n = 6;
   HostMatrix const A("strata::test::tiny", n, n);

@@ -34,8 +34,8 @@ class PlainTile {
                 is_arithmetic(precision) ? nullptr : scale_.get()} {}
 
   Matrix const& matrix() const { return matrix_; }
-  /// How to read the matrix as the tile: 8-bit numbers are stored transposed, as the library has them, since the BLAS may
-  /// add a product's terms in another order then.
+  /// How to read the matrix as the tile: 8-bit numbers are stored transposed, as the library has
+  /// them, since the BLAS may add a product's terms in another order then.
   Op op() const { return op_; }
 
   /// This tile, rounded to another precision with the scale that its largest magnitude asks for.

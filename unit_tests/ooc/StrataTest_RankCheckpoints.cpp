@@ -335,7 +335,8 @@ TYPED_TEST(OocRankCheckpoints, GoOnWhereEachHostHasAFolderWithAnyMatrix) {
   }
 }
 
-// A host that has lost columns, a file or its disk: later columns of the others stay, and are written again to the same bits.
+// A host that has lost columns, a file or its disk: later columns of the others stay, and are
+// written again to the same bits.
 TYPED_TEST(OocRankCheckpoints, GoOnFromTheLastColumnThatAllHostsHave) {
   int const most = test_ranks().size();
   auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(on_hosts, nullptr));

@@ -1,6 +1,5 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// A matrix in tiles that several ranks hold in the memory of their devices, beside the same one on one host.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause A matrix in
+// tiles that several ranks hold in the memory of their devices, beside the same one on one host.
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -89,7 +88,8 @@ std::shared_ptr<Communicator const> all_ranks() {
   return std::make_shared<Communicator const>(test_ranks());
 }
 
-// No host memory for tiles, the bytes of messages that the host's tiles take, and the bits of one rank.
+// No host memory for tiles, the bytes of messages that the host's tiles take, and the bits of one
+// rank.
 template <class Exec>
 void factors_to_the_same_bits(int devices, int streams, Transport transport) {
   CholeskyOptions options;
@@ -119,7 +119,8 @@ void factors_to_the_same_bits(int devices, int streams, Transport transport) {
         EXPECT_EQ(factor.report().transport,
                   test_ranks().size() == 1 ? Transport::Direct : transport);
       }
-      // for each rank that gets tiles from where MPI can't read them two more, as wide as the widest
+      // for each rank that gets tiles from where MPI can't read them two more, as wide as the
+      // widest
       std::size_t const copies = factor.report().room_bytes - on_host.report().room_bytes;
       if (transport == Transport::Staged) {
         EXPECT_EQ(copies > 0, factor.report().bytes_sent > 0);
@@ -174,7 +175,8 @@ TYPED_TEST(OocRanksOnDevices, SolveToTheBitsOfOneRank) {
     }
 }
 
-// Where the devices of one rank have no room all have their tiles on the host, or throw what that one lacks.
+// Where the devices of one rank have no room all have their tiles on the host, or throw what that
+// one lacks.
 TYPED_TEST(OocRanksOnDevices, GoToTheHostTogether) {
   int const last = test_ranks().size() - 1;
   MaternCase const c{61, 8, 0.1, {}};
@@ -191,7 +193,8 @@ TYPED_TEST(OocRanksOnDevices, GoToTheHostTogether) {
   expect_same_matrix(factor.matrix(), whole.matrix());
 }
 
-// Ranks that have a device between them have equal parts of what is free there; those of a host its memory.
+// Ranks that have a device between them have equal parts of what is free there; those of a host its
+// memory.
 TYPED_TEST(OocRanksOnDevices, ShareWhatIsFreeWithTheOthersThere) {
   if (!strata::runs_on_host<TypeParam>) GTEST_SKIP() << "a GPU tells what is free";
   MaternCase const c{200, 16, 0.1, {}};

@@ -34,7 +34,8 @@ TileFactor<Exec> factor_of(Exec const& exec, std::int64_t n, double s,
   return factor;
 }
 
-// The least eigenvalue of L^-1 A L^-T is 1 / s, by which what rounding does to M = s I is more for A; and each term of that.
+// The least eigenvalue of L^-1 A L^-T is 1 / s, by which what rounding does to M = s I is more for
+// A; and each term of that.
 TYPED_TEST(TileLogDeterminant, TheRoundingIsDividedByTheLeastEigenvalue) {
   TypeParam const exec;
   std::int64_t const n = 16;

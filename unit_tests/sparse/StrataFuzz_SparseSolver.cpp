@@ -94,8 +94,8 @@ struct Direct {
   Real norm_of_inverse = 0;
 };
 
-/// By elimination with complete pivoting of the matrix scaled to a largest entry of 1; nothing where a pivot is less
-/// than 1e-15 of that: singular to fp64.
+/// By elimination with complete pivoting of the matrix scaled to a largest entry of 1; nothing
+/// where a pivot is less than 1e-15 of that: singular to fp64.
 std::optional<Direct> solve_directly(System const& s) {
   auto const n = static_cast<std::size_t>(s.n), width = 2 * n;
   Real const size = norm_inf(s.A);
@@ -201,7 +201,8 @@ void fill(FuzzRandom& random, System& s) {
   }
 }
 
-// What files hold that nobody meant: rows without entries, zeros on the diagonal, rows in other units.
+// What files hold that nobody meant: rows without entries, zeros on the diagonal, rows in other
+// units.
 void spoil(FuzzRandom& random, System& s) {
   if (s.has_penalty || s.is_floating) return;
   if (random.once_in(6)) {
@@ -301,7 +302,8 @@ SparseOptions drawn_options(FuzzRandom& random) {
   return options;
 }
 
-// ||b - A x|| of least squares, where A maps constants on the connected parts of its graph to 0 and is symmetric.
+// ||b - A x|| of least squares, where A maps constants on the connected parts of its graph to 0 and
+// is symmetric.
 Real least_squares(System const& s) {
   std::vector<std::int64_t> part(static_cast<std::size_t>(s.n));
   std::iota(part.begin(), part.end(), 0);
@@ -377,7 +379,8 @@ void check(FuzzCase& c, System const& s, SparseOptions const& options, SparseRep
              static_cast<double>(relative));
 }
 
-// x against the direct solution: ||x - x*|| <= ||A^-1|| ||b - A x||, by the residual that the report promises.
+// x against the direct solution: ||x - x*|| <= ||A^-1|| ||b - A x||, by the residual that the
+// report promises.
 void compare(FuzzCase& c, System const& s, SparseOptions const& options,
              std::vector<double> const& x, SparseReport const& report) {
   if (!report.solved() || s.n == 0 || report.status == KrylovStatus::LeastSquares) return;
@@ -395,7 +398,8 @@ void compare(FuzzCase& c, System const& s, SparseOptions const& options,
            static_cast<double>(direct->norm_of_inverse * promised));
 }
 
-// A penalty hides no other row: the rows are scaled to a largest entry near 1, and the bound is of the tolerance for those.
+// A penalty hides no other row: the rows are scaled to a largest entry near 1, and the bound is of
+// the tolerance for those.
 void compare_scaled(FuzzCase& c, System const& s, SparseOptions const& options,
                     std::vector<double> const& x, SparseReport const& report) {
   if (report.status != KrylovStatus::Converged || !s.has_penalty || s.n == 0) return;

@@ -153,7 +153,8 @@ inline HostRows dense_cross(std::int64_t m) {
   return A.rows();
 }
 
-/// The names and rows of matrices that one method alone does not solve all of. `scale`: 1 for tests.
+/// The names and rows of matrices that one method alone does not solve all of. `scale`: 1 for
+/// tests.
 inline std::vector<std::pair<std::string, HostRows>> hard_matrices(std::int64_t scale = 1) {
   std::int64_t const m = 40 * scale;
   return {{"upwind 1e-4", upwind(m, 1e-4)},

@@ -15,8 +15,8 @@
 
 namespace strata::test {
 
-/// Rows of 1 to `widest` entries at random positions, the diagonal among them, not symmetric; values are
-/// multiples of 1/8, exact in fp16; the diagonal differs from row to row and dominates.
+/// Rows of 1 to `widest` entries at random positions, the diagonal among them, not symmetric;
+/// values are multiples of 1/8, exact in fp16; the diagonal differs from row to row and dominates.
 struct RandomRows {
   std::int64_t cols;
   int widest;

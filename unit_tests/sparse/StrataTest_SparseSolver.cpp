@@ -182,7 +182,8 @@ TYPED_TEST(SparseSolverTest, ClimbsFromAPrecisionThatDoesNotDo) {
   EXPECT_LE(report.iterations, 40);
 }
 
-// Before a cycle ended where its vectors have no more digits, GMRES took 22 iterations in fp32 and bf16 for 17 in fp64.
+// Before a cycle ended where its vectors have no more digits, GMRES took 22 iterations in fp32 and
+// bf16 for 17 in fp64.
 TYPED_TEST(SparseSolverTest, GmresTakesNoMoreIterationsInLowPrecision) {
   Communicator const comm = test_ranks();
   System<TypeParam> system(model(comm, ModelProblem::Convection, {16, 16, 16}), comm);

@@ -65,7 +65,8 @@ sparse::Vector<double, typename Exec::memory_space> natural(Exec const& exec,
   return to_device<double>(exec, numbers);
 }
 
-/// ||b - A x|| / ||b|| of natural vectors, sums in long double by the rows themselves; of all ranks.
+/// ||b - A x|| / ||b|| of natural vectors, sums in long double by the rows themselves; of all
+/// ranks.
 template <class Exec>
 double true_residual(Exec const& exec, HostRows const& rows, DistributedMatrix<Exec> const& A,
                      sparse::Vector<double, typename Exec::memory_space> const& b,

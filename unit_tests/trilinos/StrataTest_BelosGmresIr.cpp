@@ -237,7 +237,8 @@ TEST(BelosGmresIr, GoesOnInHigherPrecisionWhereALowerOneStalls) {
   }
 }
 
-// What a cycle in fp32 estimates beyond 128 unit roundoffs of fp32 is not so: it would only add iterations.
+// What a cycle in fp32 estimates beyond 128 unit roundoffs of fp32 is not so: it would only add
+// iterations.
 TEST(BelosGmresIr, EndsACycleInFp32WhereItsVectorsHaveNoMoreDigits) {
   Problem const problem(1, 0.01);
   int iterations[2] = {};

@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-// setRightPrec(M) for every solver of Belos' with its own default tolerance: what it calls converged is.
+// setRightPrec(M) for every solver of Belos' with its own default tolerance: what it calls
+// converged is.
 
 namespace {
 
@@ -53,7 +54,8 @@ struct Problem {
   }
 };
 
-/// The solver of this name, or null where the factory names one that this Trilinos was built without.
+/// The solver of this name, or null where the factory names one that this Trilinos was built
+/// without.
 RCP<Belos::SolverManager<double, MultiVector, Operator>> make(Factory& factory,
                                                               std::string const& name) {
   try {
@@ -75,8 +77,8 @@ RCP<Preconditioner> preconditioner(std::string const& type, std::string const& p
   return rcp(new Preconditioner(Exec(), *Problem(Teuchos::null).A, list));
 }
 
-/// What MINRES calls converged, which measures in a norm of the preconditioner's: its residual with one in fp64, and a
-/// hundredth for what bf16 changes of the norm.
+/// What MINRES calls converged, which measures in a norm of the preconditioner's: its residual with
+/// one in fp64, and a hundredth for what bf16 changes of the norm.
 double minres_limit(std::string const& type) {
   Problem const problem(preconditioner(type, "fp64"));
   Factory factory;

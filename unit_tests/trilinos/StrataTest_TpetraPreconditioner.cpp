@@ -3,7 +3,8 @@
 #include "StrataTest_Tpetra.hpp"
 #include <trilinos/Strata_TpetraPreconditioner.hpp>
 
-// Strata's preconditioners as Tpetra operators: against loops on the host, and Tpetra's rules of apply.
+// Strata's preconditioners as Tpetra operators: against loops on the host, and Tpetra's rules of
+// apply.
 
 namespace {
 

@@ -53,7 +53,8 @@ struct System {
   Factor factor;
 };
 
-// Where Kokkos has no threads and no device a child can do what its parent can, with what it has inherited as well.
+// Where Kokkos has no threads and no device a child can do what its parent can, with what it has
+// inherited as well.
 void forks() {
   Kokkos::ScopeGuard const kokkos;
   System system(900);  // products that oneDNN makes with several threads, where it makes any
@@ -88,7 +89,8 @@ void has_sixteen_threads() {
   expect(wrong == 0, "each thread solves its small systems");
 }
 
-// A factor may be static if it goes before Kokkos does: by order of destruction, or in a hook of Kokkos'.
+// A factor may be static if it goes before Kokkos does: by order of destruction, or in a hook of
+// Kokkos'.
 struct AtExit {
   System* system = nullptr;
   AtExit() = default;

@@ -12,7 +12,8 @@
 
 namespace strata::detail {
 
-/// A batch of systems where there is neither a kernel nor a vendor's routine for it: one after the other.
+/// A batch of systems where there is neither a kernel nor a vendor's routine for it: one after the
+/// other.
 ///
 /// Shape    as in BatchedBlas.
 /// Sync     enqueued; `solve` fences where `info` has numbers and is not in host memory.

@@ -28,7 +28,8 @@ struct Factor {
   }
 };
 
-/// Whether `x` may be passed as a factor of the arithmetic type: it must not overflow or underflow there.
+/// Whether `x` may be passed as a factor of the arithmetic type: it must not overflow or underflow
+/// there.
 inline bool is_representable(Precision precision, double x) {
   double const magnitude = std::abs(x);
   return precision == Precision::fp64 || x == 0 ||
@@ -43,7 +44,8 @@ struct RowRange {
         end(part == Part::Upper ? (j + 1 < rows ? j + 1 : rows) : rows) {}
 };
 
-/// target = op(source), each element rounded once; `part` is the target's and needs Op::NoTrans unless Full.
+/// target = op(source), each element rounded once; `part` is the target's and needs Op::NoTrans
+/// unless Full.
 template <class Exec>
 void convert(Exec const& exec, Op op, Part part,
              ConstMatrixRef<typename Exec::memory_space> const& source,

@@ -15,8 +15,8 @@ namespace strata::detail {
 
 /// Products of fp32 numbers in a product format, made of products that every backend has.
 ///
-/// tf32: both operands are rounded to 11 bits and multiplied in fp32. fp16_split: an operand is
-/// s (H + 2^-11 L), with fp16 matrices H and L and a power of two s. Two fp16 products are summed in
+/// tf32: both operands are rounded to 11 bits and multiplied in fp32. fp16_split: an operand is s
+/// (H + 2^-11 L), with fp16 matrices H and L and a power of two s. Two fp16 products are summed in
 /// fp32, H_A H_B, and [H_A L_A] [L_B; H_B] of twice its depth:
 ///
 ///     op(A) op(B) = s_A s_B (H_A H_B + 2^-11 (H_A L_B + L_A H_B))

@@ -16,7 +16,8 @@ constexpr std::int64_t most_extent = runs_on_host<Exec> ? 512 : 8192;
 template <class Exec>
 constexpr std::int64_t most_terms = runs_on_host<Exec> ? 4096 : 16384;
 
-// Of the planes of an operand's block, and of the sums of a block of the result. Libraries read up to 15 rows more.
+// Of the planes of an operand's block, and of the sums of a block of the result. Libraries read up
+// to 15 rows more.
 template <class Exec>
 std::size_t planes_bytes(int moduli, std::int64_t rows, std::int64_t depth) {
   using Blas = IntegerBlas<Exec>;

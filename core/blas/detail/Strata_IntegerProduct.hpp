@@ -12,9 +12,10 @@ namespace strata::detail {
 
 /// GEMM and SYRK of fp64 matrices by integers modulo S numbers, whose rows' norms are measured.
 ///
-/// Memory   of blocks of up to 8192 (a host: 512) rows, columns and 16384 (4096) terms: S bytes for each number of both operands,
-///          4 S for each of the result.
-/// Error    as `IntegerBlas`, by rows of op(A) and columns of op(B). A row or column that is not finite makes what it touches NaN.
+/// Memory   of blocks of up to 8192 (a host: 512) rows, columns and 16384 (4096) terms: S bytes for
+///          each number of both operands, 4 S for each of the result.
+/// Error    as `IntegerBlas`, by rows of op(A) and columns of op(B). A row or column that is not
+///          finite makes what it touches NaN.
 template <class Exec>
 class IntegerProduct {
  public:

@@ -14,8 +14,9 @@ namespace strata::detail {
 
 /// Strata's own kernels, with the members of `vendor::Blas`.
 ///
-/// gemm, syrk and symm take every mix of types. trsm and potrf work in place and so need one arithmetic type
-/// without scale (else they return false): `WidenedBlas` does the others with their help.
+/// gemm, syrk and symm take every mix of types. trsm and potrf work in place and so need one
+/// arithmetic type without scale (else they return false): `WidenedBlas` does the others with their
+/// help.
 /// Source   trsm and potrf by halves: Gustavson, IBM J. Res. Dev. 41 (1997) 737.
 template <class Exec>
 class PortableBlas {

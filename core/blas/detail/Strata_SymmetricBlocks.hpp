@@ -9,8 +9,8 @@
 
 namespace strata::detail {
 
-/// `LeafBlas::symm` by halves, down to blocks whose elements lie less than `most` apart: A11 and A22 by
-/// `blas.symm`, the block between them by two products.
+/// `LeafBlas::symm` by halves, down to blocks whose elements lie less than `most` apart: A11 and
+/// A22 by `blas.symm`, the block between them by two products.
 ///
 /// cublasDsymm takes several times as long once the offsets of a matrix don't fit 32 bits.
 template <class Blas, class ConstMatrix, class Matrix>

@@ -17,11 +17,13 @@ namespace strata::vendor {
 
 /// `Int8Gemm` by cublasLt or hipBLASLt: all moduli in one batch.
 ///
-/// cublasLt's first choice of an algorithm may be a quarter slower than its best. So the first large product of a kind is timed, once
-/// a process and device, by each of up to 16 algorithms with the operands at hand; all are exact.
+/// cublasLt's first choice of an algorithm may be a quarter slower than its best. So the first
+/// large product of a kind is timed, once a process and device, by each of up to 16 algorithms with
+/// the operands at hand; all are exact.
 ///
 /// Memory   32 MiB of workspace, kept.
-/// Sync     enqueued; the first large product of a kind fences while it is timed, unless work is captured.
+/// Sync     enqueued; the first large product of a kind fences while it is timed, unless work is
+///          captured.
 class DeviceInt8Gemm {
  public:
   using Exec = runtime::Exec;
@@ -50,7 +52,8 @@ class DeviceInt8Gemm {
   struct Candidate {
     lt::Algorithm algorithm;
   };
-  /// Products that one algorithm serves: a device, the columns, and the binary logarithm of the terms.
+  /// Products that one algorithm serves: a device, the columns, and the binary logarithm of the
+  /// terms.
   struct Kind {
     int device;
     std::int64_t n;

@@ -33,8 +33,8 @@ void write_scalars(ExecutionSpace const& exec, double alpha, double const* a, do
       });
 }
 
-/// Merge the vendor's status of the factorisation and the first pivot that is not positive and finite into info, in one
-/// kernel of one team.
+/// Merge the vendor's status of the factorisation and the first pivot that is not positive and
+/// finite into info, in one kernel of one team.
 template <class T, class ExecutionSpace, class Status, class InfoView>
 void merge_info(ExecutionSpace const& exec, std::int64_t n, T const* data, std::int64_t ld,
                 std::int64_t offset, Status const* status, InfoView const& info) {
@@ -69,8 +69,8 @@ struct Scalars {
 /// Makes the `Scalars` of one call at a time, on the device if a scale of an operand is part of
 /// them.
 ///
-/// The instance is in order: a slot is overwritten only after the call that reads it. What is of fixed scales alone has a slot of
-/// its own, which is written once.
+/// The instance is in order: a slot is overwritten only after the call that reads it. What is of
+/// fixed scales alone has a slot of its own, which is written once.
 template <class ExecutionSpace>
 class DeviceScalars {
  public:

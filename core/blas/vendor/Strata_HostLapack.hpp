@@ -80,7 +80,8 @@ struct Lapack<float> {
   static constexpr auto potrs = spotrs_;
 };
 
-/// The order of the first minor that isn't positive: LAPACK's info, or a diagonal element that let NaN or Inf pass.
+/// The order of the first minor that isn't positive: LAPACK's info, or a diagonal element that let
+/// NaN or Inf pass.
 template <class T>
 std::int64_t first_breakdown(T const* factor, std::int64_t n, std::int64_t ld, int info) {
   std::int64_t const done = info > 0 ? info - 1 : n;

@@ -14,7 +14,8 @@ constexpr Precision sum_type(Precision operand) {
   return operand == Precision::fp64 ? Precision::fp64 : Precision::fp32;
 }
 
-/// Whether the library's general GEMM has the types: one type, or 16-bit operands with an fp32 result.
+/// Whether the library's general GEMM has the types: one type, or 16-bit operands with an fp32
+/// result.
 constexpr bool has_gemm(Precision a, Precision b, Precision c) {
   return a == b && traits(a).bytes > 1 && !is_product_format(a) && (c == a || c == sum_type(a));
 }

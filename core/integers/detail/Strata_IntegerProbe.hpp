@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-// Whether products of bytes are summed exactly: some units saturate, pack wrongly, or keep fewer bits.
+// Whether products of bytes are summed exactly: some units saturate, pack wrongly, or keep fewer
+// bits.
 namespace strata::detail {
 
 /// One product: extents, and which bytes its operands have.
@@ -40,7 +41,8 @@ inline std::int8_t probed_byte(ProbedProduct::Bytes bytes, std::uint32_t t) {
   }
 }
 
-/// Whether multiply(A, B, C, accumulate) gives what the host does, modulo two numbers, with and without `accumulate`. Fences.
+/// Whether multiply(A, B, C, accumulate) gives what the host does, modulo two numbers, with and
+/// without `accumulate`. Fences.
 template <class Exec, class Multiply>
 bool is_exact_product(Exec const& exec, ProbedProduct const& probed, Multiply const& multiply) {
   using Space = typename Exec::memory_space;

@@ -42,7 +42,8 @@ struct BlockOfSums {
   }
 };
 
-// g (high + low), g = alpha mu_i mu_j, as precisely unless g or the result is near the ends of fp64's range.
+// g (high + low), g = alpha mu_i mu_j, as precisely unless g or the result is near the ends of
+// fp64's range.
 KOKKOS_FORCEINLINE_FUNCTION TwoNumbers scaled(TwoNumbers const& x, double alpha, double row,
                                               double col) {
   double const g = alpha * (row * col), y = x.high * g;

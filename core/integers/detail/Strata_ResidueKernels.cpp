@@ -66,7 +66,8 @@ void largest_exponents(Exec const& exec, Strided const& A, RowSize* sizes) {
       });
 }
 
-// |a_k| 2^(15 - E), rounded up, is at most 2^16 where |a_k| < 2^(E + 1); its scale may be no number, but is two.
+// |a_k| 2^(15 - E), rounded up, is at most 2^16 where |a_k| < 2^(E + 1); its scale may be no
+// number, but is two.
 template <class Exec>
 void sums_of_squares(Exec const& exec, Strided const& A, RowSize* sizes) {
   for_each_chunk(
@@ -93,7 +94,8 @@ struct alignas(16) Run {
 
 constexpr int tile_rows = 32, tile_cols = 128, run = 16, runs = tile_cols / run;
 
-/// 32 rows of the integers of a matrix, from their first column to their last, a tile of columns at a time.
+/// 32 rows of the integers of a matrix, from their first column to their last, a tile of columns at
+/// a time.
 template <class Exec>
 struct Residues {
   using Planes = ResiduePlanes<typename Exec::memory_space>;
@@ -157,8 +159,9 @@ struct Residues {
       team_for_tile<tile_cols>(member, tile_rows, [=](int c, int r) { element(r, c); });
   }
 
-  // The integer nearest to x / mu: of more than 53 bits the quotient has not all, but what it leaves of x has the others.
-  // What does not fit, or is not finite, becomes a number that no row with a norm in its bound has.
+  // The integer nearest to x / mu: of more than 53 bits the quotient has not all, but what it
+  // leaves of x has the others. What does not fit, or is not finite, becomes a number that no row
+  // with a norm in its bound has.
   KOKKOS_FORCEINLINE_FUNCTION static std::int64_t integer(double x, RowUnit const& mu) {
     constexpr double most = 0x1.fffffffffffffp62;  // 2^63 - 1024
     double const y = Kokkos::nearbyint(x * mu.reciprocal);

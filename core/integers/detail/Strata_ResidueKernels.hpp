@@ -26,7 +26,8 @@ struct Strided {
 template <class Exec>
 void bound_units(Exec const& exec, Strided const& H, int moduli, RowUnit* units);
 
-/// What measuring a row's norm takes: its largest exponent, and the sum of the squares of its numbers as integers of at most 2^16.
+/// What measuring a row's norm takes: its largest exponent, and the sum of the squares of its
+/// numbers as integers of at most 2^16.
 struct RowSize {
   std::uint64_t squares;
   std::int32_t exponent;

@@ -5,7 +5,8 @@
 
 #include <core/integers/vendor/Strata_VendorInt8.hpp>
 
-// `Int8Gemm` by its `Impl`, which a backend's source file specialises before it instantiates `Int8Gemm`.
+// `Int8Gemm` by its `Impl`, which a backend's source file specialises before it instantiates
+// `Int8Gemm`.
 namespace strata::vendor {
 
 template <class ExecutionSpace>

@@ -12,7 +12,8 @@ namespace strata::detail {
 
 namespace {
 
-// The entries by columns, those at one position in the file's order; nothing if no position occurs twice for certain.
+// The entries by columns, those at one position in the file's order; nothing if no position occurs
+// twice for certain.
 std::vector<std::size_t> by_position(CoordinateMatrix const& A) {
   auto const count = A.value.size();
   bool by_columns = true, by_rows = true;

@@ -20,7 +20,8 @@ std::size_t closing_quote(LineReader const& lines, std::string_view line, std::s
   lines.fail("a quote is not closed: ", excerpt(line.substr(begin - 1)));
 }
 
-// The names that a column is known by; in files that have the first one the others are nothing special.
+// The names that a column is known by; in files that have the first one the others are nothing
+// special.
 using Names = std::initializer_list<std::string_view>;
 using Found = std::optional<std::size_t>;
 

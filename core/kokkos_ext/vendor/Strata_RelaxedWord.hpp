@@ -5,13 +5,15 @@
 
 #include <Kokkos_Macros.hpp>
 
-// A word that one thread writes while others of the device read it: atomic, of device scope, in no order with other words.
-// `Kokkos::atomic_load` and `atomic_store` say the same and are loops of exchanges on GPUs, in the loads of every kernel.
+// A word that one thread writes while others of the device read it: atomic, of device scope, in no
+// order with other words. `Kokkos::atomic_load` and `atomic_store` say the same and are loops of
+// exchanges on GPUs, in the loads of every kernel.
 namespace strata::vendor {
 
 /// The word now.
 ///
-/// Source   CUDA: PTX ISA, "Volatile Operations": a volatile access is a relaxed one of system scope.
+/// Source   CUDA: PTX ISA, "Volatile Operations": a volatile access is a relaxed one of system
+///          scope.
 template <class Word>
 KOKKOS_FORCEINLINE_FUNCTION Word load_relaxed(Word const* from) {
 #if defined(__HIP_DEVICE_COMPILE__)

@@ -65,7 +65,8 @@ struct Kokkos::reduction_identity<strata::dense::detail::MomentsOfBoth> {
 
 namespace strata::dense::detail {
 
-/// e with |value| 2^-e in [1/2, 1), kept where 2^e and 2^-e are normal numbers; 0 for 0 and what is not finite.
+/// e with |value| 2^-e in [1/2, 1), kept where 2^e and 2^-e are normal numbers; 0 for 0 and what is
+/// not finite.
 KOKKOS_INLINE_FUNCTION int exponent_of(double value) {
   constexpr int most = 1000, bias = 1022, infinite = 0x7ff, lift = 54;
   auto const exponent = [](double x) {
@@ -104,7 +105,8 @@ struct FirstScale {
   }
 };
 
-/// How far conjugate gradients go along a direction p: r'z / p'Ap, and nowhere if A or M^-1 is not positive or a number is not finite.
+/// How far conjugate gradients go along a direction p: r'z / p'Ap, and nowhere if A or M^-1 is not
+/// positive or a number is not finite.
 KOKKOS_INLINE_FUNCTION double step_length(double rz, double curvature) {
   bool const positive = rz > 0 && curvature > 0 && Kokkos::isfinite(rz);
   return positive && Kokkos::isfinite(curvature) ? rz / curvature : 0;
@@ -115,10 +117,12 @@ struct ConjugateStep {
   Moments products, curvature, residual;
 };
 
-/// The worst number in a column of right-hand sides: one that D B has lost, or one that is not finite.
+/// The worst number in a column of right-hand sides: one that D B has lost, or one that is not
+/// finite.
 enum Finding : std::int64_t { Nothing = 0, Lost = 1, NotFinite = 2 };
 
-/// The rows of one column that a team takes: a share of them, but at least `least` and at most `most`.
+/// The rows of one column that a team takes: a share of them, but at least `least` and at most
+/// `most`.
 struct Chunk {
   static constexpr std::int64_t least = 512, most = 4096,
                                 /// teams of a column, where `least` and `most` don't bind
@@ -194,12 +198,14 @@ class BlockVectors {
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   using Team = typename Policy::member_type;
 
-  /// For blocks of `rows` x up to `cols`, of which so many are its own, and products with up to `steps` basis vectors.
+  /// For blocks of `rows` x up to `cols`, of which so many are its own, and products with up to
+  /// `steps` basis vectors.
   ///
   /// Throws   MemoryError.
   BlockVectors(Exec const& exec, std::int64_t rows, std::int64_t cols, std::int64_t steps = 1,
                std::int64_t blocks = 0);
-  /// Fences where its host memory may be in use: Kokkos waits before it frees a device's memory, not always a host's.
+  /// Fences where its host memory may be in use: Kokkos waits before it frees a device's memory,
+  /// not always a host's.
   ~BlockVectors() {
     if (used_ > 0 || std::ranges::find(is_under_way_, true) != std::end(is_under_way_))
       strata::detail::fence_at_end(exec_, "strata::dense::refine::release");
@@ -210,7 +216,8 @@ class BlockVectors {
   Exec const& exec() const { return exec_; }
   std::int64_t rows() const { return rows_; }
 
-  /// The first columns of one of its own blocks, whose memory is this object's, without values at first.
+  /// The first columns of one of its own blocks, whose memory is this object's, without values at
+  /// first.
   Block block(std::int64_t number, std::int64_t cols) const {
     return Kokkos::subview(blocks_[static_cast<std::size_t>(number)], Kokkos::ALL,
                            std::pair<std::int64_t, std::int64_t>(0, cols));
@@ -235,7 +242,8 @@ class BlockVectors {
   void measure(StridedMatrix<double const> const& G, Scaling const& d, double u, Block const& B);
   /// What `measure` found in `cols` columns; fences unless another reduction did.
   std::vector<MomentsOfBoth> magnitudes(std::int64_t cols);
-  /// D = B, scaled by `FirstScale` of what `measure` found; a column that failed is 0. For `correct_first` and `residual_first`.
+  /// D = B, scaled by `FirstScale` of what `measure` found; a column that failed is 0. For
+  /// `correct_first` and `residual_first`.
   void start(Block const& B, double norm, Block const& D);
   /// `correct` of W = 0 by the D that came from `start`
   void correct_first(Block const& D, Scaling const& d, Block const& W, bool multiplies);
@@ -254,7 +262,8 @@ class BlockVectors {
   void scale(Scalars const& s, Block const& X, Block const& Y);
   /// Y = s X, Z = t X;  Y may be X
   void scale(Scalars const& s, Scalars const& t, Block const& X, Block const& Y, Block const& Z);
-  /// W += s D, rounded to where the numbers d (t W), which leave the refinement, are exact in fp64 or overflow; an empty
+  /// W += s D, rounded to where the numbers d (t W), which leave the refinement, are exact in fp64
+  /// or overflow; an empty
   /// d: t W;  where it `multiplies`, D = d W
   void correct(Scalars const& s, Block const& D, Scalars const& t, Scaling const& d, Block const& W, bool multiplies = false);
   /// sum[0] = r'z, sum[1] = q'z for `direction` and `advance`
@@ -280,7 +289,8 @@ class BlockVectors {
   /// body(i, c, moments) for each entry; the moments of each column. Fences.
   template <class Result = Moments, class Body>
   std::vector<Result> reduce(char const* label, std::int64_t cols, Body const& body);
-  /// Where the partial sums of a reduction go. All but the last stay while others come, and are on the device, too.
+  /// Where the partial sums of a reduction go. All but the last stay while others come, and are on
+  /// the device, too.
   enum Slot : std::int64_t { OfMeasure, OfProducts, OfCurvature, OfOthers };
   static constexpr std::int64_t slots = OfOthers + 1;
   /// `reduce` without its end.
@@ -289,7 +299,8 @@ class BlockVectors {
   /// The same of columns(c)(i, moments).
   template <class Result, class Columns>
   void enqueue_columns(char const* label, std::int64_t cols, Slot slot, Columns const& columns);
-  /// `residual` and `correct` with coefficients that are on the device, or few; X as in `residual_first`.
+  /// `residual` and `correct` with coefficients that are on the device, or few; X as in
+  /// `residual_first`.
   std::vector<MomentsOfBoth> residual(Factors const& factor, Block const& B, Indices const& index,
                                       Block const& W, Block const& R, Scaling const& d, double u,
                                       bool multiplies, StridedMatrix<double> const& X);

@@ -10,7 +10,8 @@
 
 namespace strata::dense::detail {
 
-/// The two rows of a symmetric matrix that are most alike, of the triangle `uplo`, into `breakdown`.
+/// The two rows of a symmetric matrix that are most alike, of the triangle `uplo`, into
+/// `breakdown`.
 ///
 /// Sync     fences `exec`. Cost: one pass over the triangle.
 template <class ExecutionSpace>
@@ -18,7 +19,8 @@ void find_twins(ExecutionSpace const& exec, Uplo uplo,
                 ConstMatrixRef<typename ExecutionSpace::memory_space> const& A,
                 Breakdown& breakdown);
 
-/// What the pivots of a failed attempt in fp64 tell: order, pivot and least_pivot are there, `norm` is ||H||_inf and n its order.
+/// What the pivots of a failed attempt in fp64 tell: order, pivot and least_pivot are there, `norm`
+/// is ||H||_inf and n its order.
 void judge(std::int64_t n, double norm, Breakdown& breakdown);
 
 }  // namespace strata::dense::detail

@@ -109,8 +109,8 @@ class Convergence {
            slate <= slate_threshold;
   }
 
-  /// ||r|| / (||A|| ||x||) of the system that is refined, where r is no smaller than what rounding leaves of it: 2^-53 (||A|| ||x|| +
-  /// ||b||).
+  /// ||r|| / (||A|| ||x||) of the system that is refined, where r is no smaller than what rounding
+  /// leaves of it: 2^-53 (||A|| ||x|| + ||b||).
   double relative_residual(Quality const& q, double b_max) const {
     double const of_b = b_max > 0 ? b_max / norm_ / q.x_max : 0;
     double const error = q.refined_error, unit = 0x1p-53;  // r is computed with rounding, too

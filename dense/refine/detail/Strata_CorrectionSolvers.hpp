@@ -51,7 +51,8 @@ class ConjugateGradients {
         d_(operators.apply_given ? operators.scaling : typename Kernels::Scaling()),
         V_(d_.extent(0) > 0 ? kernels.allocate("strata::dense::refine::V", cols) : P_) {}
 
-  /// R: columns of magnitude 1, overwritten by what is left of them. D: the solution; M^-1 R before, if that `is_there`.
+  /// R: columns of magnitude 1, overwritten by what is left of them. D: the solution; M^-1 R
+  /// before, if that `is_there`.
   void solve(Block const& R, Block const& D, std::vector<Correction>& columns, bool is_there) {
     auto const cols = columns.size();
     auto const first = [&](Block const& A) {
@@ -110,8 +111,9 @@ class ConjugateGradients {
     return !column.gave_up;
   }
 
-  /// Whether, at the rate so far, the column needs more iterations than it may have. The residual of CG with the factor of
-  /// a matrix that was rounded falls by nearly the same factor in each iteration.
+  /// Whether, at the rate so far, the column needs more iterations than it may have. The residual
+  /// of CG with the factor of a matrix that was rounded falls by nearly the same factor in each
+  /// iteration.
   static bool will_not_do(Correction const& column, double gained) {
     constexpr std::int64_t enough_to_tell = 4;
     if (!column.is_cut_short || column.iterations < enough_to_tell) return false;

@@ -29,7 +29,8 @@ struct Triangle {
   }
 };
 
-// The power of two nearest to 1 / sqrt(a) in the exponent, 2^-k where 2^(2k-1) <= a < 2^(2k+1); 1 where a is no positive number.
+// The power of two nearest to 1 / sqrt(a) in the exponent, 2^-k where 2^(2k-1) <= a < 2^(2k+1); 1
+// where a is no positive number.
 KOKKOS_INLINE_FUNCTION double scaling_of(double a) {
   if (!(a > 0) || !Kokkos::isfinite(a)) return 1;
   int const lift = a < 0x1p-1022 ? 64 : 0;  // of a subnormal number
@@ -69,8 +70,8 @@ void sum_rows(ExecutionSpace const& exec, Triangle const& A, ScalingView const& 
       Kernel{tiling, A.a, is_lower ? A.col_stride : A.row_stride, {d, sums, into}});
 }
 
-// The same on a host, by blocks of the triangle as it lies in memory: an entry off the diagonal counts for its row, and
-// by symmetry for its column's.
+// The same on a host, by blocks of the triangle as it lies in memory: an entry off the diagonal
+// counts for its row, and by symmetry for its column's.
 template <bool is_scaled, class ExecutionSpace, class SumsView>
 void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double const* d,
                       SumsView const& sums) {
@@ -132,8 +133,8 @@ void sum_rows_on_host(ExecutionSpace const& exec, Triangle const& A, double cons
       });
 }
 
-// The largest row sums, the range of D and the first diagonal entry that is not positive; returns whether all sums are
-// finite numbers.
+// The largest row sums, the range of D and the first diagonal entry that is not positive; returns
+// whether all sums are finite numbers.
 template <class ExecutionSpace, class SumsView, class Result>
 bool summarise(ExecutionSpace const& exec, Triangle const& A, SumsView const& sums,
                Result& result) {
@@ -160,7 +161,8 @@ bool summarise(ExecutionSpace const& exec, Triangle const& A, SumsView const& su
   return infinite < 1;  // Max starts from the lowest int
 }
 
-// The first non-finite entry in column-major order as i + j n, or `none`: rows can overflow though entries are finite.
+// The first non-finite entry in column-major order as i + j n, or `none`: rows can overflow though
+// entries are finite.
 template <class ExecutionSpace>
 std::int64_t first_non_finite(ExecutionSpace const& exec, Triangle const& A) {
   std::int64_t first = none;

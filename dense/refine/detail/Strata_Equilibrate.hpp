@@ -41,11 +41,13 @@ struct Analysis {
 /// 2^600]. Else roundings of subnormal numbers would be no small part of them, or products of
 /// entries would leave the range of fp64.
 ///
-/// Shape    A: n x n fp64, of which the triangle `uplo` is read. On a device the same pass loads what is `into`, where A is
-///          equilibrated: the lower triangle of D A D, its diagonal times 1 + shift.
+/// Shape    A: n x n fp64, of which the triangle `uplo` is read. On a device the same pass loads
+///          what is `into`, where A is equilibrated: the lower triangle of D A D, its diagonal
+///          times 1 + shift.
 /// Sync     fences `exec`, once where A is finite. Memory: `room`, in which d lies.
 /// Throws   ValueError naming the first non-finite entry, column by column.
-/// Source   Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), section 3; deviation: powers of two.
+/// Source   Higham and Pranesh, SIAM J. Sci. Comput. 43 (2021), section 3; deviation: powers of
+///          two.
 template <class ExecutionSpace>
 Analysis<typename ExecutionSpace::memory_space> analyse(
     ExecutionSpace const& exec, Uplo uplo,

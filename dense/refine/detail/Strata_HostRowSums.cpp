@@ -25,7 +25,8 @@ struct Vectors {
   typedef std::int64_t Bits __attribute__((vector_size(bytes)));
   static constexpr int width = bytes / 8, count = static_cast<int>(lanes) / width;  // of eight
 
-  // Into a reference: compilers warn of vectors that are returned where the processor at hand may have none so wide.
+  // Into a reference: compilers warn of vectors that are returned where the processor at hand may
+  // have none so wide.
   STRATA_INLINE static void load(double const* x, Vector& vector) {
     std::memcpy(&vector, x, sizeof(vector));
   }

@@ -27,15 +27,16 @@ struct Jacobi {
   /// By the Gauss rule, which lies above v' log(C) v; NaN if C is not positive definite.
   Quadrature gauss() const { return of(diagonal); }
 
-  /// v' log(C) v by the Gauss-Radau rule with a node at a > 0. It lies below where no eigenvalue does;
-  /// -infinity where a Ritz value is not above a.
+  /// v' log(C) v by the Gauss-Radau rule with a node at a > 0. It lies below where no eigenvalue
+  /// does; -infinity where a Ritz value is not above a.
   double radau(double a) const {
     if (complete) return gauss().logarithm;
     auto const longer = radau_diagonal(a);
     return longer.empty() ? -std::numeric_limits<double>::infinity() : of(longer).logarithm;
   }
 
-  /// The diagonal of the matrix that is longer by one, with an eigenvalue at a; empty where a Ritz value is not above a.
+  /// The diagonal of the matrix that is longer by one, with an eigenvalue at a; empty where a Ritz
+  /// value is not above a.
   ///
   /// Source   Golub, SIAM Rev. 15 (1973), doi:10.1137/1015032.
   std::vector<double> radau_diagonal(double a) const {
@@ -71,7 +72,8 @@ struct Jacobi {
   }
 };
 
-/// A number that the eigenvalues of C exceed, by the Ritz values of `steps` steps from each random probe.
+/// A number that the eigenvalues of C exceed, by the Ritz values of `steps` steps from each random
+/// probe.
 inline double below_spectrum(std::vector<Jacobi> const& matrices, double n, Quadrature const& all) {
   double const probes = static_cast<double>(matrices.size()),
                steps = static_cast<double>(matrices.front().diagonal.size());

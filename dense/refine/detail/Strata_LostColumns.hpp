@@ -11,8 +11,8 @@
 
 namespace strata::dense::detail {
 
-/// The first number of B that is not finite, column by column, as i + j rows; where there is none, more than
-/// all of B's (the identity of Kokkos::Min). Fences.
+/// The first number of B that is not finite, column by column, as i + j rows; where there is none,
+/// more than all of B's (the identity of Kokkos::Min). Fences.
 template <class ExecutionSpace, class InBlock>
 std::int64_t first_non_finite(ExecutionSpace const& exec, InBlock const& B) {
   std::int64_t first = -1;
@@ -53,8 +53,8 @@ std::int64_t drop_overflow(ExecutionSpace const& exec, ScalingView const& d, Blo
   return dropped;
 }
 
-/// Columns of R = D B of which R holds nothing, as a number overflows or all that are not 0 underflow, become 0; how many.
-/// Fences.
+/// Columns of R = D B of which R holds nothing, as a number overflows or all that are not 0
+/// underflow, become 0; how many. Fences.
 template <class ExecutionSpace, class InBlock, class Block>
 std::int64_t drop_lost_columns(ExecutionSpace const& exec, InBlock const& B, Block const& R) {
   auto const rows = static_cast<std::int64_t>(R.extent(0)),

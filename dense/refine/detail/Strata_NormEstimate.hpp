@@ -48,7 +48,8 @@ class NormEstimator {
     apply(V);
     for (std::int64_t c = 0; c < columns; ++c) raise(norm(V, c) / static_cast<double>(n_));
     if (!std::isfinite(result_.value)) return result_;  // |v_i| <= 1
-    // The rows of M that are largest in the 2-norm, and the signs that make the largest image larger.
+    // The rows of M that are largest in the 2-norm, and the signs that make the largest image
+    // larger.
     note_sizes(V, 0, columns, [](double size, double v) { return size + v * v; });
     constexpr std::int64_t half = columns / 2;
     double const seen = look_at(largest(half - 1), signs_of(V));
@@ -82,7 +83,8 @@ class NormEstimator {
     return sum;
   }
 
-  /// Magnitudes in [1/2, 1): two rows that have the same signs everywhere would hide a pair of theirs.
+  /// Magnitudes in [1/2, 1): two rows that have the same signs everywhere would hide a pair of
+  /// theirs.
   std::vector<double> random_signs() const {
     std::mt19937_64 random(1);
     std::vector<double> V(at(0, columns));
@@ -129,8 +131,8 @@ class NormEstimator {
     return order;
   }
 
-  /// M times unit vectors, and times a column of signs, the magnitudes of whose image are the sizes of rows from now on. The
-  /// largest norm of the former.
+  /// M times unit vectors, and times a column of signs, the magnitudes of whose image are the sizes
+  /// of rows from now on. The largest norm of the former.
   double look_at(std::vector<std::int64_t> const& units, std::vector<double> const& signs) {
     auto const count = static_cast<std::int64_t>(units.size());
     std::vector<double> V(at(0, count), 0.0);
@@ -156,11 +158,13 @@ class NormEstimator {
 
 /// Estimate ||M||_1 of a symmetric M that can only be applied.
 ///
-/// Result   infinity where M gives what is not finite; exact for n <= 8. n >= 1. Mostly 2, at most 3 applications, to eight
-///          vectors and then to four; `on_progress` hears after each what part of them is done. The same signs on every machine.
-/// Source   Higham and Tisseur, SIAM J. Matrix Anal. Appl. 21 (2000), doi:10.1137/S0895479899356080, algorithm 2.4;
-///          deviations: all columns of the start are random, of random magnitudes, too; the rows that are largest in their images are looked at
-///          along with the gradient, and what it points to only where that is more.
+/// Result   infinity where M gives what is not finite; exact for n <= 8. n >= 1. Mostly 2, at most
+///          3 applications, to eight vectors and then to four; `on_progress` hears after each what
+///          part of them is done. The same signs on every machine.
+/// Source   Higham and Tisseur, SIAM J. Matrix Anal. Appl. 21 (2000),
+///          doi:10.1137/S0895479899356080, algorithm 2.4; deviations: all columns of the start are
+///          random, of random magnitudes, too; the rows that are largest in their images are looked
+///          at along with the gradient, and what it points to only where that is more.
 inline NormEstimate estimate_norm(std::int64_t n, Symmetric const& apply,
                                   std::function<void(double)> const& on_progress = {}) {
   return NormEstimator(n, apply, on_progress)();

@@ -12,8 +12,8 @@
 // Vectors by which the trace of a matrix is estimated, or had. Enqueued.
 namespace strata::dense::detail {
 
-/// a(i, c) = +-value, a fair coin that depends on (seed, i, c) only: their bits are mixed by the finaliser of MurmurHash3, one
-/// round per word.
+/// a(i, c) = +-value, a fair coin that depends on (seed, i, c) only: their bits are mixed by the
+/// finaliser of MurmurHash3, one round per word.
 template <class Exec, class Block>
 void random_signs(Exec const& exec, std::uint64_t seed, double value, Block const& A) {
   for_each_element(

@@ -10,8 +10,8 @@
 
 namespace strata::dense::detail {
 
-/// Vectors and partial sums of refined solves of one order, for up to so many columns, on one instance: the next solve
-/// allocates nothing.
+/// Vectors and partial sums of refined solves of one order, for up to so many columns, on one
+/// instance: the next solve allocates nothing.
 template <class Exec>
 class RefinementMemory {
  public:
@@ -48,14 +48,16 @@ class RefinementMemory {
   Kernels kernels_;
 };
 
-/// A system A X = B as given, where a refinement is to scale it and to solve (D A D) (D^-1 X) = D B.
+/// A system A X = B as given, where a refinement is to scale it and to solve (D A D) (D^-1 X) = D
+/// B.
 struct GivenSystem {
   StridedMatrix<double const> B;
   StridedMatrix<double> X;
-  /// The largest Finding in B. With NotFinite the refinement ends there: after the first solve at most, and X is not written.
+  /// The largest Finding in B. With NotFinite the refinement ends there: after the first solve at
+  /// most, and X is not written.
   std::int64_t found = Nothing;
-  /// X is what the first solve led to, and no number of it is beyond the range. Nothing of B is read after X is written,
-  /// nor is X where something was found in B.
+  /// X is what the first solve led to, and no number of it is beyond the range. Nothing of B is
+  /// read after X is written, nor is X where something was found in B.
   bool holds = false;
 };
 

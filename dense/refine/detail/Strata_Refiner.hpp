@@ -79,10 +79,11 @@ class Refiner {
     return norm > 0 && std::isfinite(norm) ? std::ldexp(1.0, -std::ilogb(norm) / 2) : 1;
   }
 
-  /// X = M^-1 B and its residual, with the columns of B scaled to about ||A||; those that are finite and not 0 become active.
+  /// X = M^-1 B and its residual, with the columns of B scaled to about ||A||; those that are
+  /// finite and not 0 become active.
   ///
-  /// A device sees for itself how it scales B. Where the solve takes longer than to wait for that, there is a look first at
-  /// whether there is anything to solve.
+  /// A device sees for itself how it scales B. Where the solve takes longer than to wait for that,
+  /// there is a look first at whether there is anything to solve.
   void first_solve() {
     auto const cols = static_cast<std::int64_t>(B_.extent(1));
     kernels_.measure(given_ ? given_->B : StridedMatrix<double const>{}, operators_.scaling, unit_,
@@ -152,7 +153,8 @@ class Refiner {
     column.begin_phase();
   }
 
-  /// X = the first solution, 0 where it is worse than that. Where it is in the caller's X, and good enough, there is no need.
+  /// X = the first solution, 0 where it is worse than that. Where it is in the caller's X, and good
+  /// enough, there is no need.
   void keep_first(Scalars const& accept) {
     bool const all = std::ranges::find(accept, 0) == accept.end();
     if (given_) {
@@ -188,7 +190,8 @@ class Refiner {
     for (Column* column : active_) column->begin_phase();
   }
 
-  /// Refine by `method`, or by CG where `step` takes that, until every column has converged or left; the method.
+  /// Refine by `method`, or by CG where `step` takes that, until every column has converged or
+  /// left; the method.
   Refine phase(Refine method) {
     bool const first = report_.method == Refine::None;
     active_.retire([&](Column const& column) {
@@ -228,8 +231,8 @@ class Refiner {
     return automatic && !is_cut_short_ && method == Refine::Cg ? (total + 1) / 2 : total;
   }
 
-  /// One outer step on the active columns: solve A D = R, W += D, measure. The first one, if left to choose, goes on with CG
-  /// where a classical one would gain little.
+  /// One outer step on the active columns: solve A D = R, W += D, measure. The first one, if left
+  /// to choose, goes on with CG where a classical one would gain little.
   void step(Refine& method) {
     Scalars to_unit;
     for (Column* column : active_) {
@@ -340,7 +343,8 @@ class Refiner {
       kernels_.scatter(accept, active_.of(W_), X_, active_.index());
   }
 
-  /// The active columns' quality; what brings those into X that are better than ever before, 0 for the others.
+  /// The active columns' quality; what brings those into X that are better than ever before, 0 for
+  /// the others.
   Scalars judge(std::vector<MomentsOfBoth> const& moments) {
     Scalars accept = active_.scales(+1);
     for (std::size_t c = 0; c < active_.size(); ++c) {

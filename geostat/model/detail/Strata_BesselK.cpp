@@ -16,10 +16,10 @@ namespace strata::geostat::detail {
 
 namespace {
 
-// For the orders mu and mu + 1: sqrt(x) e^x K_mu(x) = sqrt(x) int_0^oo exp(-2x sinh(t/2)^2) cosh(mu t) dt. With
-// t = s / sqrt(x) the integrand is near exp(-s^2/2) and analytic for |Im s| < pi/2 sqrt(x): the trapezoidal rule with
-// steps of 1/6 leaves an error below 1e-30 for x >= 2. `factor`(order, t) is cosh(order t), or its derivative by the
-// order.
+// For the orders mu and mu + 1: sqrt(x) e^x K_mu(x) = sqrt(x) int_0^oo exp(-2x sinh(t/2)^2) cosh(mu
+// t) dt. With t = s / sqrt(x) the integrand is near exp(-s^2/2) and analytic for |Im s| < pi/2
+// sqrt(x): the trapezoidal rule with steps of 1/6 leaves an error below 1e-30 for x >= 2.
+// `factor`(order, t) is cosh(order t), or its derivative by the order.
 template <class Factor>
 std::array<long double, 2> scaled_integrals(long double mu, long double x, Factor const& factor) {
   constexpr long double step = 1 / 6.0L;
@@ -132,8 +132,8 @@ MaternGradient::MaternGradient(double nu)
     : BesselK(nu), slope_(0), d_small_a_{}, d_small_b_{}, d_large_{} {
   slope_ = static_cast<double>(std::numbers::ln2_v<long double> +
                                boost::math::digamma(static_cast<long double>(nu)));
-  // Central differences of order 12. The nearest singularities are at |mu| = 1: in these steps the error is that of
-  // long double's rounding, 1e-17.
+  // Central differences of order 12. The nearest singularities are at |mu| = 1: in these steps the
+  // error is that of long double's rounding, 1e-17.
   constexpr int points = 6;
   constexpr long double step = 1 / 256.0L;
   long double weight = -1;

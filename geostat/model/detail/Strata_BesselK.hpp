@@ -19,11 +19,13 @@ namespace strata::geostat::detail {
 ///           T = (1 - (x/2)^(2 mu)) / (2 mu), which is log(2/x) for mu = 0. Nothing overflows on the way.
 ///   x > 2   Chebyshev polynomials in 4/x - 1 for sqrt(x) e^x K, from its integral at their nodes.
 ///
-/// Error    1e-13 relative where the result is a normal number (tested against Boost.Multiprecision).
-/// Source   Temme, On the numerical evaluation of the modified Bessel function of the third kind, J. Comput. Phys.
-///          19 (1975), doi:10.1016/0021-9991(75)90082-0; the integral: DLMF 10.32.9, by the trapezoidal rule as in
-///          Trefethen & Weideman, SIAM Review 56 (2014), doi:10.1137/130932132; Clenshaw, Math. Tables Aids
-///          Comput. 9 (1955). Deviation: Temme's sums are rearranged, his continued fraction is replaced.
+/// Error    1e-13 relative where the result is a normal number (tested against
+///          Boost.Multiprecision).
+/// Source   Temme, On the numerical evaluation of the modified Bessel function of the third kind,
+///          J. Comput. Phys. 19 (1975), doi:10.1016/0021-9991(75)90082-0; the integral: DLMF
+///          10.32.9, by the trapezoidal rule as in Trefethen & Weideman, SIAM Review 56 (2014),
+///          doi:10.1137/130932132; Clenshaw, Math. Tables Aids Comput. 9 (1955). Deviation: Temme's
+///          sums are rearranged, his continued fraction is replaced.
 class BesselK {
  public:
   /// On the host, in 0.7 ms.
@@ -46,7 +48,8 @@ class BesselK {
     return large(x) * Kokkos::exp(-x / 2) * Kokkos::exp(-x / 2);
   }
 
-  /// 2^(1-nu) / Gamma(nu) x^nu K_nu(x) for x >= 0: 1 at 0, never more, and without overflow on the way.
+  /// 2^(1-nu) / Gamma(nu) x^nu K_nu(x) for x >= 0: 1 at 0, never more, and without overflow on the
+  /// way.
   KOKKOS_FUNCTION double matern(double x) const {
     if (x == 0) return 1;
     if (x > 1500) return 0;
@@ -125,8 +128,8 @@ class BesselK {
   }
 };
 
-/// The Matern correlation M(x) = 2^(1-nu) / Gamma(nu) x^nu K_nu(x) and its derivatives by the logarithm of the range,
-/// -x M'(x), and by nu.
+/// The Matern correlation M(x) = 2^(1-nu) / Gamma(nu) x^nu K_nu(x) and its derivatives by the
+/// logarithm of the range, -x M'(x), and by nu.
 struct MaternTerms {
   double value, by_log_range, by_nu;
 };
@@ -138,8 +141,9 @@ struct MaternTerms {
 /// the polynomials. The power in T and the recurrence have derivatives, too; terms of one sign keep
 /// the recurrence stable.
 ///
-/// Error    of by_nu 1e-13 (1 + 1/nu + log x) M(x) for x > 2, and 1e-13 (1 + 1/nu) for x <= 2, where it is a difference;
-///          of by_log_range 1e-13 relative for x > 2, and 1e-13 for x <= 2 (tested against Boost.Multiprecision).
+/// Error    of by_nu 1e-13 (1 + 1/nu + log x) M(x) for x > 2, and 1e-13 (1 + 1/nu) for x <= 2,
+///          where it is a difference; of by_log_range 1e-13 relative for x > 2, and 1e-13 for x <=
+///          2 (tested against Boost.Multiprecision).
 /// Source   the derivative by x: DLMF 10.29.4; otherwise as BesselK.
 class MaternGradient : private BesselK {
  public:
@@ -166,8 +170,8 @@ class MaternGradient : private BesselK {
   }
 
  private:
-  // K of an order and of the order below, each times the power or exponential that it comes with, and the derivative by
-  // the order.
+  // K of an order and of the order below, each times the power or exponential that it comes with,
+  // and the derivative by the order.
   struct Pair {
     double before, value, d_before, d_value;
 

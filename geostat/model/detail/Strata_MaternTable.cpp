@@ -15,7 +15,8 @@ namespace {
 constexpr int terms = MaternTable::terms;
 using Row = std::array<long double, terms>;
 
-// A polynomial's coefficients from its values at the zeros of Chebyshev's polynomial of degree `terms`.
+// A polynomial's coefficients from its values at the zeros of Chebyshev's polynomial of degree
+// `terms`.
 struct Interpolation {
   Row nodes{};
   std::array<Row, terms> of{};  // of[k][j]: what the value at node j adds to the coefficient of t^k

@@ -20,7 +20,8 @@ struct TablePlace {
   double t;
 };
 
-/// e^x M(x) for the Matern correlation M of one order, and its derivatives, by polynomials in q = x^2 on hosts.
+/// e^x M(x) for the Matern correlation M of one order, and its derivatives, by polynomials in q =
+/// x^2 on hosts.
 ///
 /// But for q = 0 these are analytic in q and vary as powers do, so that eighths of octaves are
 /// panels for a polynomial of degree 9 each. The function is analytic in an ellipse of rho = 34
@@ -29,7 +30,8 @@ struct TablePlace {
 /// e^x M(x) grows like x^nu, would take finer panels.
 ///
 /// Memory   27 kB, with derivatives 108 kB.
-/// Error    of BesselK and MaternGradient: 1e-13 relative of M, and of the derivatives as stated there (tested).
+/// Error    of BesselK and MaternGradient: 1e-13 relative of M, and of the derivatives as stated
+///          there (tested).
 /// Source   Trefethen, Approximation Theory and Approximation Practice, 2013, theorem 8.2.
 class MaternTable {
  public:
@@ -95,7 +97,8 @@ class MaternTable {
 /// From so many pairs of places on a table pays.
 inline constexpr std::int64_t pairs_for_a_table = 30'000;
 
-/// A table of nu, where memory is the host's, the pairs pay for it and nu is not too large, else none.
+/// A table of nu, where memory is the host's, the pairs pay for it and nu is not too large, else
+/// none.
 template <class MemorySpace>
 std::shared_ptr<MaternTable const> table_for(double nu, std::int64_t pairs, bool with_derivatives) {
   bool const pays = pairs >= pairs_for_a_table && nu <= MaternTable::largest_order;

@@ -37,11 +37,12 @@ struct Aggregates {
   std::int64_t count() const { return static_cast<std::int64_t>(component.size()); }
 };
 
-/// The largest |a_ij| off the diagonal of each row; 0 where all of them together are less than a fifth of the
-/// diagonal, so that smoothing alone reduces the error there.
+/// The largest |a_ij| off the diagonal of each row; 0 where all of them together are less than a
+/// fifth of the diagonal, so that smoothing alone reduces the error there.
 std::vector<double> largest_couplings(HostRows const& rows, std::int64_t first);
 
-/// Vanek's three passes in row order, within the rank. Rows without a strong coupling have no aggregate.
+/// Vanek's three passes in row order, within the rank. Rows without a strong coupling have no
+/// aggregate.
 Aggregates aggregate(CouplingProblem const& problem);
 
 /// (I - w D^-1 A_F) of the rows, global columns; the unit matrix' row where D is 0 or not finite.

@@ -12,7 +12,8 @@
 namespace strata::sparse::detail {
 namespace {
 
-/// The blocks of rows [offset + node size, ... + size) of a matrix, whose columns ascend, one after the other.
+/// The blocks of rows [offset + node size, ... + size) of a matrix, whose columns ascend, one after
+/// the other.
 template <class Space>
 struct MergedRows {
   CsrRef<Space> A;

@@ -46,7 +46,8 @@ struct BlockRows {
   }
 };
 
-/// The rows of the transpose of a BlockCsr, by the index of the transpose of its nodes (row source).
+/// The rows of the transpose of a BlockCsr, by the index of the transpose of its nodes (row
+/// source).
 template <class Space>
 struct TransposedBlockRows {
   Vector<std::int64_t, Space> begin_of_index;
@@ -65,12 +66,14 @@ struct TransposedBlockRows {
   }
 };
 
-/// The unknowns of a node, one after the other, that the pattern of A tells of: the largest number of 2 to 6 with which A is stored
-/// in blocks of which a fifth or less is empty, and is not as well in blocks that begin a row later; else 1. Rows of A ascend. Fences.
+/// The unknowns of a node, one after the other, that the pattern of A tells of: the largest number
+/// of 2 to 6 with which A is stored in blocks of which a fifth or less is empty, and is not as well
+/// in blocks that begin a row later; else 1. Rows of A ascend. Fences.
 template <class Exec>
 int found_block_size(Exec const& exec, LocalCsr<Exec> const& A);
 
-/// A in blocks of `size` x `size`, which divides its rows; the nodes' values are the blocks' Frobenius norms. Rows of A ascend. Fences.
+/// A in blocks of `size` x `size`, which divides its rows; the nodes' values are the blocks'
+/// Frobenius norms. Rows of A ascend. Fences.
 ///
 /// Throws   MemoryError.
 template <class Exec>
@@ -83,7 +86,8 @@ void fill_blocks(Exec const& exec, LocalCsr<Exec> const& A, BlockCsr<Exec> const
 template <class Exec>
 void measure_blocks(Exec const& exec, BlockCsr<Exec> const& A);
 
-/// The same rows number by number; a matrix of blocks of one number shares its memory. Fences. Throws MemoryError.
+/// The same rows number by number; a matrix of blocks of one number shares its memory. Fences.
+/// Throws MemoryError.
 template <class Exec>
 LocalCsr<Exec> to_numbers(Exec const& exec, BlockCsr<Exec> const& A);
 
@@ -98,7 +102,8 @@ BlockCsr<Exec> product(Exec const& exec, BlockCsr<Exec> const& A, BlockCsr<Exec>
 template <class Exec>
 BlockCsr<Exec> product(Exec const& exec, TransposedIndex<Exec> const& index,
                        BlockCsr<Exec> const& A, BlockCsr<Exec> const& B);
-/// The values of such a product in its pattern, each summed in the order of A's row. Fences where they are single numbers.
+/// The values of such a product in its pattern, each summed in the order of A's row. Fences where
+/// they are single numbers.
 template <class Exec>
 void fill_product(Exec const& exec, BlockCsr<Exec> const& A, BlockCsr<Exec> const& B,
                   BlockCsr<Exec> const& C);

@@ -56,22 +56,24 @@ struct LevelFacts {
   Vector<double, typename Exec::memory_space> scale;
 };
 
-/// The finest level: A of one rank. Fences. Throws ShapeError for modes of another number of rows, MemoryError.
+/// The finest level: A of one rank. Fences. Throws ShapeError for modes of another number of rows,
+/// MemoryError.
 template <class Exec>
 WholeLevel<Exec> finest_level(Exec const& exec, DistributedMatrix<Exec> const& A,
                               LevelFacts<Exec> const& facts);
 
-/// Everything on the execution space: nothing but counts comes back. With modes nodes are aggregated whole, and
-/// each aggregate has an unknown for each; else each of a node's unknowns by itself.
-/// None where there would be more than `most_rows` rows or no row.
-/// Where R A P has more entries than A, as in graphs without geometry, P is not smoothed. `largest`: an eigenvalue of D^-1 A; 0:
-/// nothing is known. Fences. Throws MemoryError.
+/// Everything on the execution space: nothing but counts comes back. With modes nodes are
+/// aggregated whole, and each aggregate has an unknown for each; else each of a node's unknowns by
+/// itself. None where there would be more than `most_rows` rows or no row. Where R A P has more
+/// entries than A, as in graphs without geometry, P is not smoothed. `largest`: an eigenvalue of
+/// D^-1 A; 0: nothing is known. Fences. Throws MemoryError.
 template <class Exec>
 std::optional<Coarsening<Exec>> coarsened(Exec const& exec, WholeLevel<Exec> const& level,
                                           double strength, double most_rows, double largest = 0);
 
-/// The values of `of` anew, which `coarsened` has made of a level with the same pattern: aggregates and patterns stay.
-/// The same bits as it would make of a level with these aggregates. Fences. Throws MemoryError, with values of no use in `of`.
+/// The values of `of` anew, which `coarsened` has made of a level with the same pattern: aggregates
+/// and patterns stay. The same bits as it would make of a level with these aggregates. Fences.
+/// Throws MemoryError, with values of no use in `of`.
 template <class Exec>
 void recoarsen(Exec const& exec, WholeLevel<Exec> const& level, double largest,
                Coarsening<Exec>& of);

@@ -101,7 +101,8 @@ std::int64_t keep_undecided(Exec const& exec, Vector<std::int32_t, Space> const&
   return left;
 }
 
-// The rows of `list` on whose couplings undecided rows may meet; what the others have around them is final.
+// The rows of `list` on whose couplings undecided rows may meet; what the others have around them
+// is final.
 template <class Exec, class Space>
 std::int64_t keep_paths(Exec const& exec, Vector<std::int32_t, Space> const& list,
                         std::int64_t count, Rounds<Space> const& g,

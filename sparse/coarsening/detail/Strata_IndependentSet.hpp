@@ -9,7 +9,8 @@
 
 namespace strata::sparse::detail {
 
-/// A number of [0, 2^bits) for each number of [0, 2^bits), of which no two are alike, another for each round.
+/// A number of [0, 2^bits) for each number of [0, 2^bits), of which no two are alike, another for
+/// each round.
 KOKKOS_INLINE_FUNCTION std::uint32_t mixed(std::uint32_t x, int bits, int round) {
   std::uint32_t const mask = bits < 32 ? (std::uint32_t{1} << bits) - 1 : ~std::uint32_t{0};
   int const half = bits / 2 > 0 ? bits / 2 : 1;
@@ -19,14 +20,18 @@ KOKKOS_INLINE_FUNCTION std::uint32_t mixed(std::uint32_t x, int bits, int round)
   return x ^ (x >> half);
 }
 
-/// root(i) = 1 for the rows of a maximal set of which no two lie within two strong couplings of each other, else 0; rows without
-/// one are left out. For a graph that is not symmetric, couplings are followed as their rows have them.
+/// root(i) = 1 for the rows of a maximal set of which no two lie within two strong couplings of
+/// each other, else 0; rows without one are left out. For a graph that is not symmetric, couplings
+/// are followed as their rows have them.
 ///
-/// Result   depends on the graph alone: no backend, no number of threads. Fences once a round, of about log(rows).
+/// Result   depends on the graph alone: no backend, no number of threads. Fences once a round, of
+///          about log(rows).
 /// Throws   MemoryError.
-/// Source   N. Bell, S. Dalton, L. Olson, Exposing fine-grained parallelism in algebraic multigrid methods, SISC 34(4), 2012,
-///          doi:10.1137/110838844, algorithm 5; B. Kelley, S. Rajamanickam, Parallel, portable algorithms for distance-2 maximal
-///          independent set and graph coarsening, IPDPS 2022, doi:10.1109/IPDPS53621.2022.00035 (priorities anew in each round).
+/// Source   N. Bell, S. Dalton, L. Olson, Exposing fine-grained parallelism in algebraic multigrid
+///          methods, SISC 34(4), 2012, doi:10.1137/110838844, algorithm 5; B. Kelley, S.
+///          Rajamanickam, Parallel, portable algorithms for distance-2 maximal independent set and
+///          graph coarsening, IPDPS 2022, doi:10.1109/IPDPS53621.2022.00035 (priorities anew in
+///          each round).
 template <class Exec>
 PooledVector<std::int32_t, Exec> independent_set(Exec const& exec, StrongGraph<Exec> const& F);
 

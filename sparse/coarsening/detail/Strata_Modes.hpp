@@ -16,8 +16,8 @@ struct Modes {
   PooledVector<double, Exec> value;  ///< rows x width
 };
 
-/// The given vectors; 0 in rows that their diagonal dominates, as those of unknowns with a given value are. `scale`, of each row, divides
-/// them; empty: 1. Fences. Throws MemoryError.
+/// The given vectors; 0 in rows that their diagonal dominates, as those of unknowns with a given
+/// value are. `scale`, of each row, divides them; empty: 1. Fences. Throws MemoryError.
 template <class Exec>
 Modes<Exec> modes_of(Exec const& exec, BlockCsr<Exec> const& A, NearNullSpace const& given,
                      Vector<double, typename Exec::memory_space> const& scale);
@@ -31,8 +31,9 @@ struct Tentative {
       is_dead;  ///< 1 for each coarse unknown that nothing has part in, else 0
 };
 
-/// Columns of P0 are orthonormal: within each aggregate by Gram-Schmidt's method, twice. A mode of which less than 1e-8 is left
-/// without those before it leads to a dead unknown. Fences. Throws MemoryError.
+/// Columns of P0 are orthonormal: within each aggregate by Gram-Schmidt's method, twice. A mode of
+/// which less than 1e-8 is left without those before it leads to a dead unknown. Fences. Throws
+/// MemoryError.
 template <class Exec>
 Tentative<Exec> tentative_of(Exec const& exec, int block_size,
                              RowAggregates<Exec> const& aggregates, Modes<Exec> const& modes);

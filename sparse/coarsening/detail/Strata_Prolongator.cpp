@@ -150,7 +150,8 @@ struct FillSmoothed {
       step(at, j, j == node || (is_strong && aggregate(j) >= 0));
     }
   }
-  // Of weak blocks x R = sum a_ij B_j, as if their nodes were of this one's aggregate: constants, and all other modes, are kept.
+  // Of weak blocks x R = sum a_ij B_j, as if their nodes were of this one's aggregate: constants,
+  // and all other modes, are kept.
   KOKKOS_FUNCTION void add_weak(std::int64_t node, std::int64_t r, double weight,
                                 std::int64_t to) const {
     int const height = A.height;

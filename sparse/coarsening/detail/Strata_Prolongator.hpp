@@ -13,8 +13,9 @@ template <class Exec>
 LocalCsr<Exec> tentative_prolongator(Exec const& exec, LocalCsr<Exec> const& A,
                                      RowAggregates<Exec> const& aggregates);
 
-/// P = (I - 4/3 D^-1 A_F) P0: A_F has the strong entries of A, the others of a row's component being added to its diagonal; D is
-/// A_F's rows' absolute sums. A row whose diagonal would change its sign keeps P0's. Fences. Throws MemoryError.
+/// P = (I - 4/3 D^-1 A_F) P0: A_F has the strong entries of A, the others of a row's component
+/// being added to its diagonal; D is A_F's rows' absolute sums. A row whose diagonal would change
+/// its sign keeps P0's. Fences. Throws MemoryError.
 template <class Exec>
 LocalCsr<Exec> smoothed_prolongator(Exec const& exec, LocalCsr<Exec> const& A,
                                     StrongGraph<Exec> const& F, Components<Exec> const& component,
@@ -31,9 +32,10 @@ template <class Exec>
 BlockCsr<Exec> tentative_prolongator(Exec const& exec, BlockCsr<Exec> const& A,
                                      RowAggregates<Exec> const& aggregates, Modes<Exec> const& P0);
 
-/// P = (I - w D^-1 A_F) P0 by blocks: A_F has the strong blocks of A, the others being taken as if their nodes were of the row's own
-/// aggregate, so that P, as P0, leaves the modes as they are where A maps them to 0; D is A's diagonal and w = 4/3 / `largest`, an eigenvalue of D^-1 A; where that is 0 D has A's rows' absolute sums, and w = 4/3. Fences.
-/// Throws MemoryError.
+/// P = (I - w D^-1 A_F) P0 by blocks: A_F has the strong blocks of A, the others being taken as if
+/// their nodes were of the row's own aggregate, so that P, as P0, leaves the modes as they are
+/// where A maps them to 0; D is A's diagonal and w = 4/3 / `largest`, an eigenvalue of D^-1 A;
+/// where that is 0 D has A's rows' absolute sums, and w = 4/3. Fences. Throws MemoryError.
 template <class Exec>
 BlockCsr<Exec> smoothed_prolongator(Exec const& exec, BlockCsr<Exec> const& A,
                                     StrongGraph<Exec> const& F,

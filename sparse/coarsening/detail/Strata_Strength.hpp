@@ -16,14 +16,17 @@ struct StrongGraph {
   PooledVector<std::int32_t, Exec> column;  ///< column of each strong entry
 };
 
-/// The unknown of its node that each row is: rows of two are never coupled strongly. Empty: all are of one.
+/// The unknown of its node that each row is: rows of two are never coupled strongly. Empty: all are
+/// of one.
 template <class Exec>
 using Components = PooledVector<std::int32_t, Exec>;
 
-/// i and j are coupled strongly if a_ij^2 > strength^2 m_i m_j, m_i the largest |a_ij| off the diagonal of row i, or 0 where
-/// all of them together are less than a fifth of the diagonal, so that smoothing alone reduces the error there.
+/// i and j are coupled strongly if a_ij^2 > strength^2 m_i m_j, m_i the largest |a_ij| off the
+/// diagonal of row i, or 0 where all of them together are less than a fifth of the diagonal, so
+/// that smoothing alone reduces the error there.
 ///
-/// Couplings that the bound meets within 2^-15 count as weak: the last bits of a backend decide nothing. Fences.
+/// Couplings that the bound meets within 2^-15 count as weak: the last bits of a backend decide
+/// nothing. Fences.
 /// Throws   MemoryError.
 template <class Exec>
 StrongGraph<Exec> strong_graph(Exec const& exec, LocalCsr<Exec> const& A,

@@ -40,7 +40,8 @@ class SymmetricRows {
         pattern_(order.size()) {}
 
   std::int64_t rows() const { return static_cast<std::int64_t>(order_.size()); }
-  // The columns of row k of L, each after those that it depends on: pattern()[first] on. `take(i, a)` gets A's entries.
+  // The columns of row k of L, each after those that it depends on: pattern()[first] on. `take(i,
+  // a)` gets A's entries.
   template <class Take>
   std::size_t find(Index k, Take const& take) {
     std::size_t first = pattern_.size();

@@ -17,7 +17,8 @@ struct FactorLimits {
   double flops = 1e13;   ///< of a factorisation, where they are known before
 };
 
-/// Factors of a matrix whose rows and columns are permuted: A(row(i), column(j)) = (L D U)(i, j), L and U with unit diagonals.
+/// Factors of a matrix whose rows and columns are permuted: A(row(i), column(j)) = (L D U)(i, j), L
+/// and U with unit diagonals.
 struct HostLu {
   std::vector<std::int32_t> row, column;  ///< of each pivot
   HostCsr L, U;                           ///< columns of the strict triangles
@@ -30,28 +31,31 @@ struct HostLu {
   void solve(double const* b, double* x, std::vector<double>& work) const;
 };
 
-/// The entries of the factors of a symmetric matrix, diagonal included, and the operations that make them.
+/// The entries of the factors of a symmetric matrix, diagonal included, and the operations that
+/// make them.
 struct FactorSize {
   double entries = 0, flops = 0;
 };
 
-/// L D L' of a symmetric positive definite A in this order; none where a pivot is not above 1e-14 of the diagonal entry.
+/// L D L' of a symmetric positive definite A in this order; none where a pivot is not above 1e-14
+/// of the diagonal entry.
 ///
 /// Throws   MemoryError, with the entries, beyond `limits`.
-/// Source   T. Davis, Algorithm 849: a concise sparse Cholesky factorization package, ACM TOMS 31(4), 2005,
-///          doi:10.1145/1114268.1114277: rows of L by sparse triangular solves, patterns by the elimination tree.
+/// Source   T. Davis, Algorithm 849: a concise sparse Cholesky factorization package, ACM TOMS
+///          31(4), 2005, doi:10.1145/1114268.1114277: rows of L by sparse triangular solves,
+///          patterns by the elimination tree.
 std::optional<HostLu> factor_symmetric(HostCsr const& A, std::vector<std::int32_t> const& order,
                                        FactorLimits const& limits);
 /// Of that factor.
 FactorSize size_of_factor(HostCsr const& A, std::vector<std::int32_t> const& order);
 
-/// L D U of any A, columns in this order, rows by pivots: the diagonal entry where it is at least a thousandth of the column's largest,
-/// else that one.
+/// L D U of any A, columns in this order, rows by pivots: the diagonal entry where it is at least a
+/// thousandth of the column's largest, else that one.
 ///
 /// A column without a pivot above 1e-14 of A's largest entry there gets 1e-7 of that, counted.
 /// Throws   MemoryError, with the entries, beyond `limits`.
-/// Source   J. Gilbert, T. Peierls, Sparse partial pivoting in time proportional to arithmetic operations, SISSC 9(5), 1988,
-///          doi:10.1137/0909058.
+/// Source   J. Gilbert, T. Peierls, Sparse partial pivoting in time proportional to arithmetic
+///          operations, SISSC 9(5), 1988, doi:10.1137/0909058.
 HostLu factor_general(HostCsr const& A, std::vector<std::int32_t> const& order,
                       FactorLimits const& limits);
 

@@ -72,7 +72,8 @@ void spread_values(HostCsr const& A, Index i, HostCsr& F) {
   }
 }
 
-// U of the rows above as IC makes them, and which of them have an entry in the column that comes next.
+// U of the rows above as IC makes them, and which of them have an entry in the column that comes
+// next.
 class ColumnLists {
  public:
   ColumnLists(HostCsr const& U, std::int64_t n)
@@ -113,7 +114,8 @@ HostCsr upper_part(HostCsr const& A, std::vector<double>& d) {
   return U;
 }
 
-// In place: row i of U becomes d_i^-1 (a_i - sum_k u_ki d_k u_k) on its pattern, d the pivots. False at a pivot that is too small.
+// In place: row i of U becomes d_i^-1 (a_i - sum_k u_ki d_k u_k) on its pattern, d the pivots.
+// False at a pivot that is too small.
 bool factor_upper(HostCsr& U, std::vector<double>& d, double shift) {
   constexpr double least = 1e-8;
   auto const n = U.rows();

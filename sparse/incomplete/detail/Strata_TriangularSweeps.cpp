@@ -72,7 +72,8 @@ struct LevelsOfTeam {
   }
 };
 
-// Whether levels are worth their launches: rows of which a thread of a host does so many in the time that one takes.
+// Whether levels are worth their launches: rows of which a thread of a host does so many in the
+// time that one takes.
 template <class Exec>
 bool takes_levels(Exec const& exec, std::int64_t rows, std::int64_t levels) {
   constexpr std::int64_t rows_of_a_launch = 2048;

@@ -18,14 +18,14 @@ struct LevelSchedule {
   std::int64_t levels() const { return static_cast<std::int64_t>(begin.size()) - 1; }
 };
 
-/// The least levels: that of a row is one more than the highest of those that its entries name. `first_to_last`: rows name
-/// those before them, else those after them.
+/// The least levels: that of a row is one more than the highest of those that its entries name.
+/// `first_to_last`: rows name those before them, else those after them.
 LevelSchedule level_schedule(HostCsr const& triangle, bool first_to_last);
 
 /// Solves with I + L or I + U, strict triangles with values of a type, on any backend.
 ///
-/// One thread of a host takes row after row; several, and devices, take level after level, neighbouring small levels in one
-/// launch of one team.
+/// One thread of a host takes row after row; several, and devices, take level after level,
+/// neighbouring small levels in one launch of one team.
 template <class Exec, class Value>
 class TriangularSweep {
  public:
@@ -35,7 +35,8 @@ class TriangularSweep {
   /// Values are rounded. Fences. Throws MemoryError.
   TriangularSweep(Exec const& exec, HostCsr const& triangle, bool first_to_last);
 
-  /// x_i = (d_i x_i) - sum_j t_ij x_j, in the order of the triangle, in place; no d: 1. Enqueued on `exec`.
+  /// x_i = (d_i x_i) - sum_j t_ij x_j, in the order of the triangle, in place; no d: 1. Enqueued on
+  /// `exec`.
   template <class Scalar>
   void solve(Exec const& exec, Vector<Scalar, MemorySpace> const& d,
              Vector<Scalar, MemorySpace> const& x) const;

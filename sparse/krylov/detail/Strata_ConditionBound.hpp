@@ -8,8 +8,9 @@
 
 namespace strata::sparse::detail {
 
-/// A bound from below of A's condition in the infinity norm: ||A|| ||d|| / ||A d|| of d = M^-1 1, of M^-1 d, and so on. Constants,
-/// and what is smooth, are what the inverses of many matrices enlarge most.
+/// A bound from below of A's condition in the infinity norm: ||A|| ||d|| / ||A d|| of d = M^-1 1,
+/// of M^-1 d, and so on. Constants, and what is smooth, are what the inverses of many matrices
+/// enlarge most.
 ///
 /// `norm_A`: ||A||_oo. Collective; fences. Throws MemoryError on all ranks.
 template <class Exec, class Scalar>

@@ -23,8 +23,8 @@ class KeptIterate {
       : x_(room), rows_(rows), norm_(norm) {}
 
   double norm() const { return norm_; }
-  /// Keep x, whose residual has that norm. Where the solve estimates errors, what x moved since the last tells it; of the
-  /// first nobody knows. Collective.
+  /// Keep x, whose residual has that norm. Where the solve estimates errors, what x moved since the
+  /// last tells it; of the first nobody knows. Collective.
   void keep(Exec const& exec, OuterIteration<Exec>& outer, Wide const& x, double norm) {
     if (outer.estimates()) {
       auto const sizes = outer.sizes();
@@ -38,7 +38,8 @@ class KeptIterate {
     scale(exec, 1.0, x, x_, rows_);
     norm_ = norm;
   }
-  /// x becomes the one that was kept, if that is better than what the cycle began with, and than x, of that norm.
+  /// x becomes the one that was kept, if that is better than what the cycle began with, and than x,
+  /// of that norm.
   void restore(Exec const& exec, OuterIteration<Exec> const& outer, Wide const& x,
                double norm) const {
     bool const has_kept = norm_ < outer.norm();
@@ -58,7 +59,8 @@ class RecurrenceWatch {
  public:
   using Wide = Vector<double, typename Exec::memory_space>;
 
-  /// `room`: for an iterate. `window`: iterations that must make the residual smaller by `stall_factor`; 0: none must.
+  /// `room`: for an iterate. `window`: iterations that must make the residual smaller by
+  /// `stall_factor`; 0: none must.
   RecurrenceWatch(Exec const& exec, OuterIteration<Exec>& outer, Wide const& x, Wide const& room,
                   std::int64_t rows, std::int64_t window, double stall_factor)
       : exec_(exec),

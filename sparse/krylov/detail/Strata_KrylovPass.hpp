@@ -11,11 +11,12 @@
 #include <cstdint>
 #include <type_traits>
 
-// One pass of Gram-Schmidt over the basis: w -= Q update, then what its purpose says, chunk by chunk of rows.
+// One pass of Gram-Schmidt over the basis: w -= Q update, then what its purpose says, chunk by
+// chunk of rows.
 namespace strata::sparse::detail {
 
-/// Columns are this times what is stored: with it, entries of vectors of length 1 stay within fp16's range, and
-/// normal in it while there are fewer than 10^17.
+/// Columns are this times what is stored: with it, entries of vectors of length 1 stay within
+/// fp16's range, and normal in it while there are fewer than 10^17.
 template <class Scalar, class Stored>
 inline constexpr double stored_unit = std::is_same_v<Scalar, Stored> ? 1.0 : 0x1p-15;
 
@@ -56,8 +57,8 @@ struct Ending {
     double const rest = *square - g_squared;
     return rest < 0 ? 0 : rest;
   }
-  /// A power of two that no entry of the new w is 1.5 times as large as: |w - Q g| <= |w| + |g|. 1 if those are 0, or
-  /// not numbers.
+  /// A power of two that no entry of the new w is 1.5 times as large as: |w - Q g| <= |w| + |g|. 1
+  /// if those are 0, or not numbers.
   KOKKOS_FUNCTION double most(double g_squared) const {
     double const size = Kokkos::sqrt(*square + g_squared);
     if (!(size > 0x1p-500 && size < 0x1p500)) return 1;
@@ -128,7 +129,8 @@ struct LoadedRows {
 /// Numbers of 16 bits are read in pairs; columns and w have room for an even number of rows, 0 in
 /// the last.
 ///
-/// A thread's sums, of at most 64 rows, are made in Scalar; the sums over threads, and w'w, in fp64.
+/// A thread's sums, of at most 64 rows, are made in Scalar; the sums over threads, and w'w, in
+/// fp64.
 template <class Exec, class Scalar, class Stored, int width, Purpose purpose>
 struct DevicePass {
   static constexpr int threads = 128, together = 8, parts = threads / together;
@@ -246,8 +248,8 @@ struct DevicePass {
     return keeping;
   }
 
-  // The threads' sums of up to `together` columns from `first` on, those below `last`, in an order that is
-  // always the same.
+  // The threads' sums of up to `together` columns from `first` on, those below `last`, in an order
+  // that is always the same.
   KOKKOS_FUNCTION void add_up(Member const& team, Room const& room, double const* part, int first,
                               int last) const {
     int const thread = team.team_rank(), column = thread / parts, lane = thread % parts;

@@ -209,7 +209,8 @@ void OuterIteration<Exec>::saw(Sizes const& before, Sizes const& now) {
     error_rate_ = std::max(error_rate_, std::ldexp(moved_x / before.rows, -exponent_));
 }
 
-// The part of x's largest entry by which it is wrong if the residual that is left moves it as those before it did.
+// The part of x's largest entry by which it is wrong if the residual that is left moves it as those
+// before it did.
 template <class Exec>
 double OuterIteration<Exec>::forward_error() const {
   double const size = size_of_x();
@@ -246,7 +247,8 @@ void OuterIteration<Exec>::begin_cycle() {
   scale_by_power(exec_, -exponent_, work_.r, A_.rows());
 }
 
-// By the product of the largest relative residual and the norm of r, whose quotients are one without other norms.
+// By the product of the largest relative residual and the norm of r, whose quotients are one
+// without other norms.
 template <class Exec>
 bool OuterIteration<Exec>::is_better(Reached const& one, Reached const& other) const {
   bool const is_met = one.relative <= options_.tolerance;

@@ -19,14 +19,15 @@ namespace strata::sparse::detail {
 /// digits. An x so huge that any residual is small beside it is no solution.
 bool is_within_rounding(std::int64_t n, double relative_residual, double backward_error);
 
-/// What all Krylov methods do around their cycles: the one place that makes true residuals, decides when a solve
-/// ends and how, and keeps the best x.
+/// What all Krylov methods do around their cycles: the one place that makes true residuals, decides
+/// when a solve ends and how, and keeps the best x.
 ///
-/// Before each cycle r is (b - A x) / 2^exponent of length 1 to 2, whatever the size of b: a cycle works on it and
-/// adds 2^exponent times its correction to x. The x that is left in the end has the least of all residuals that
-/// were made, the first among them. With `norms` a residual counts as the largest of what its norms say; where x
-/// seems to have 10^4 times the error that the tolerance promises, a solve that has converged goes on to the
-/// backward error's limit while its residual falls, for at most half as many iterations as it has taken.
+/// Before each cycle r is (b - A x) / 2^exponent of length 1 to 2, whatever the size of b: a cycle
+/// works on it and adds 2^exponent times its correction to x. The x that is left in the end has the
+/// least of all residuals that were made, the first among them. With `norms` a residual counts as
+/// the largest of what its norms say; where x seems to have 10^4 times the error that the tolerance
+/// promises, a solve that has converged goes on to the backward error's limit while its residual
+/// falls, for at most half as many iterations as it has taken.
 template <class Exec>
 class OuterIteration {
  public:
@@ -43,7 +44,8 @@ class OuterIteration {
 
   /// Call `cycle(*this)` until the solve ends. It returns why it ended before its time, if it did.
   ///
-  /// `stall_factor`: a cycle that leaves more than this of the residual ends the solve; 0: none does.
+  /// `stall_factor`: a cycle that leaves more than this of the residual ends the solve; 0: none
+  /// does.
   template <class Cycle>
   KrylovReport run(double stall_factor, Cycle const& cycle) {
     std::optional<KrylovStatus> ended;
@@ -62,13 +64,14 @@ class OuterIteration {
   bool has_iterations() const { return report.iterations < most_iterations_ && !gave_up_; }
   /// Whether the solve has converged, and goes on for what its residual still gains.
   bool is_extra() const { return is_extra_; }
-  /// One iteration is done, and leaves an r of length `norm`, as the cycle estimates it: counts it, and tells the
-  /// monitor. Throws on all ranks what the monitor throws on one. Collective.
+  /// One iteration is done, and leaves an r of length `norm`, as the cycle estimates it: counts it,
+  /// and tells the monitor. Throws on all ranks what the monitor throws on one. Collective.
   void count(double norm);
-  /// Whether an r that a cycle has brought up to date, and whose length meets the target, meets the tolerance in all
-  /// norms; else there is a new target. Collective.
+  /// Whether an r that a cycle has brought up to date, and whose length meets the target, meets the
+  /// tolerance in all norms; else there is a new target. Collective.
   bool meets(double norm);
-  /// Whether an r that a cycle has brought up to date is as small as fp64 resolves b - A x. Collective.
+  /// Whether an r that a cycle has brought up to date is as small as fp64 resolves b - A x.
+  /// Collective.
   bool is_below_rounding() const;
   /// Whether the solve estimates errors: `saw` is called where it does.
   bool estimates() const { return norms_ != nullptr; }

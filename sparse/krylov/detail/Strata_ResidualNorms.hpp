@@ -13,7 +13,8 @@ namespace strata::sparse::detail {
 /// right left b, whose rows are in the units of x. A penalty on the diagonal hides all other rows
 /// in the first, an unknown in tiny units hides the others in the second.
 ///
-/// With them a solve also estimates how far x is from the solution, by how far it moved while its residual fell.
+/// With them a solve also estimates how far x is from the solution, by how far it moved while its
+/// residual fell.
 template <class Exec>
 struct ResidualNorms {
   using Wide = Vector<double, typename Exec::memory_space>;

@@ -8,8 +8,8 @@
 
 namespace strata::sparse::detail {
 
-/// A preconditioner whose result loses its mean over each floating part: of a nearly singular coarsest level it is a
-/// multiple of rounding errors, of any size.
+/// A preconditioner whose result loses its mean over each floating part: of a nearly singular
+/// coarsest level it is a multiple of rounding errors, of any size.
 template <class Exec, class Scalar>
 struct WithoutMeans {
   Preconditioner<Exec, Scalar> M;

@@ -13,7 +13,8 @@
 
 namespace strata::sparse::detail {
 
-/// Throws   ValueError on all ranks, with the row, where a diagonal entry is 0 or missing. Collective; fences.
+/// Throws   ValueError on all ranks, with the row, where a diagonal entry is 0 or missing.
+///          Collective; fences.
 template <class Exec>
 void require_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A) {
   auto const kind = kind_of_diagonal(exec, A);
@@ -24,7 +25,8 @@ void require_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A) {
   });
 }
 
-/// d_i = 2^-k with 2^2k near |a_ii|, and its inverse: products with them are exact. Enqueued on `exec`.
+/// d_i = 2^-k with 2^2k near |a_ii|, and its inverse: products with them are exact. Enqueued on
+/// `exec`.
 template <class Exec>
 void find_power_scales(Exec const& exec,
                        Vector<double, typename Exec::memory_space> const& diagonal,
@@ -53,7 +55,8 @@ void scale_by(Exec const& exec, A const& a, X const& x, Y const& y, std::int64_t
       });
 }
 
-/// y_i = a_i x_j, j = row(i), in Y's type, for vectors of another order. Enqueued on `exec`. Throws as `scale_by`.
+/// y_i = a_i x_j, j = row(i), in Y's type, for vectors of another order. Enqueued on `exec`. Throws
+/// as `scale_by`.
 template <class Exec, class Rows, class A, class X, class Y>
 void gather_scaled(Exec const& exec, Rows const& row, A const& a, X const& x, Y const& y) {
   using Scalar = typename Y::non_const_value_type;

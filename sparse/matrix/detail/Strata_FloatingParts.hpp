@@ -17,21 +17,23 @@ class FloatingParts {
   using Wide = Vector<double, typename Exec::memory_space>;
 
   FloatingParts() = default;
-  /// Those of A; of two entries a_ij and a_ji one joins i and j. None where such an entry is between two ranks and no other
-  /// path leads back, which a symmetric pattern has not.
+  /// Those of A; of two entries a_ij and a_ji one joins i and j. None where such an entry is
+  /// between two ranks and no other path leads back, which a symmetric pattern has not.
   ///
   /// Sync     collective; fences. Throws MemoryError on all ranks.
   FloatingParts(Exec const& exec, DistributedMatrix<Exec> const& A);
 
   std::int64_t count() const { return count_; }  ///< over all ranks
   std::int64_t rows() const { return rows_; }    ///< in them, over all ranks
-  /// Also of the combinations of `modes`, in A's order, of one rank, what A maps to 0. Fences. Throws MemoryError.
+  /// Also of the combinations of `modes`, in A's order, of one rank, what A maps to 0. Fences.
+  /// Throws MemoryError.
   void add_null_vectors(Exec const& exec, DistributedMatrix<Exec> const& A,
                         std::vector<Wide> const& modes, double norm);
   int null_vectors() const { return null_.count(); }  ///< beside the constants
   bool any() const { return count_ > 0 || null_.count() > 0; }
 
-  /// x_i less the mean of x over i's part, without the null vectors' part; x in A's order. Collective; fences.
+  /// x_i less the mean of x over i's part, without the null vectors' part; x in A's order.
+  /// Collective; fences.
   template <class Scalar>
   void remove_means(Exec const& exec, Vector<Scalar, typename Exec::memory_space> const& x) const;
 

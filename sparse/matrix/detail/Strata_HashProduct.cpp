@@ -28,7 +28,8 @@ struct ProductTerms {
                 [&](std::int64_t at) { take(B.column(first + at), a * B.value(first + at)); });
     });
   }
-  // On a device the next entries of A, and then their rows of B, are asked for before the first is added.
+  // On a device the next entries of A, and then their rows of B, are asked for before the first is
+  // added.
   template <class Member, class Take>
   KOKKOS_FUNCTION void operator()(std::int64_t row, VectorLanes<Member> const& lanes,
                                   Take const& take) const {

@@ -7,7 +7,8 @@
 
 namespace strata::sparse::detail {
 
-/// The transpose of a matrix as an index: row j has the entries of column j, rows ascending. It outlives other values.
+/// The transpose of a matrix as an index: row j has the entries of column j, rows ascending. It
+/// outlives other values.
 template <class Exec>
 struct TransposedIndex {
   std::int64_t rows = 0;
@@ -41,13 +42,14 @@ struct TransposedRows {
   }
 };
 
-/// A B by hashing, columns ascending; each entry is summed in the order of A's entries, so that its error is at most
-/// (products + 1) u |A| |B|. A row of B has a column once. Fences.
+/// A B by hashing, columns ascending; each entry is summed in the order of A's entries, so that its
+/// error is at most (products + 1) u |A| |B|. A row of B has a column once. Fences.
 ///
 /// Throws   ShapeError where A's columns are not B's rows; MemoryError.
-/// Source   Y. Nagasaka, A. Azad, S. Matsuoka, A. Buluc, Performance optimization, modeling and analysis of sparse matrix-matrix
-///          products on multi-core and many-core processors, Parallel Computing 90, 2019, doi:10.1016/j.parco.2019.102545;
-///          deviation: lanes take a row of B, and nothing is added atomically.
+/// Source   Y. Nagasaka, A. Azad, S. Matsuoka, A. Buluc, Performance optimization, modeling and
+///          analysis of sparse matrix-matrix products on multi-core and many-core processors,
+///          Parallel Computing 90, 2019, doi:10.1016/j.parco.2019.102545; deviation: lanes take a
+///          row of B, and nothing is added atomically.
 template <class Exec>
 LocalCsr<Exec> product(Exec const& exec, LocalCsr<Exec> const& A, LocalCsr<Exec> const& B);
 /// A' B, A' by its index; the same of rows of A'.
@@ -55,8 +57,8 @@ template <class Exec>
 LocalCsr<Exec> product(Exec const& exec, TransposedIndex<Exec> const& index,
                        LocalCsr<Exec> const& A, LocalCsr<Exec> const& B);
 
-/// C = A B, or A' B, anew: its values in the pattern that `product` has given it, the same bits as that would. Fences.
-/// Throws MemoryError.
+/// C = A B, or A' B, anew: its values in the pattern that `product` has given it, the same bits as
+/// that would. Fences. Throws MemoryError.
 template <class Exec>
 void refill_product(Exec const& exec, LocalCsr<Exec> const& A, LocalCsr<Exec> const& B,
                     LocalCsr<Exec> const& C);

@@ -61,7 +61,8 @@ struct AddToTable {
   }
 };
 
-/// Rows of a host one after the other, each column with its sum; of each column of the matrix the place of its last entry is marked.
+/// Rows of a host one after the other, each column with its sum; of each column of the matrix the
+/// place of its last entry is marked.
 struct HostRow {
   std::int64_t*
       mark;  ///< of each column of the matrix: an entry's place; before `first`: none in this row

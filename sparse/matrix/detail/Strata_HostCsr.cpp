@@ -14,7 +14,8 @@
 namespace strata::sparse::detail {
 namespace {
 
-/// The rows of a matrix in the caller's order (row source), without zeros and without the halo's columns.
+/// The rows of a matrix in the caller's order (row source), without zeros and without the halo's
+/// columns.
 template <class Matrix>
 struct OwnColumns {
   EllRows<Matrix> stored;

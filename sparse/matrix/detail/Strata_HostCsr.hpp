@@ -14,7 +14,8 @@ namespace strata::sparse::detail {
 /// A number that counts from 0 as the standard library's containers take it.
 constexpr std::size_t at(std::int64_t k) { return static_cast<std::size_t>(k); }
 
-/// Compressed rows of a square matrix in ordinary memory, columns ascending in each row: what factorisations work on.
+/// Compressed rows of a square matrix in ordinary memory, columns ascending in each row: what
+/// factorisations work on.
 struct HostCsr {
   std::vector<std::int64_t> begin{0};  ///< of each row, and the end
   std::vector<std::int32_t> column;    ///< of each entry
@@ -24,7 +25,8 @@ struct HostCsr {
   std::int64_t entries() const { return static_cast<std::int64_t>(column.size()); }
 };
 
-/// The entries in a rank's own rows and columns, in the caller's order; other ranks' columns are left out. Fences.
+/// The entries in a rank's own rows and columns, in the caller's order; other ranks' columns are
+/// left out. Fences.
 ///
 /// Throws   MemoryError.
 template <class Exec>

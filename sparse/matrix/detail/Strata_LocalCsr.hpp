@@ -15,7 +15,8 @@
 
 namespace strata::sparse::detail {
 
-/// A Vector without values whose memory is of a device's pool; a kernel takes it as the Vector that it is.
+/// A Vector without values whose memory is of a device's pool; a kernel takes it as the Vector that
+/// it is.
 template <class T, class Exec>
 struct PooledVector : Vector<T, typename Exec::memory_space> {
   using View = Vector<T, typename Exec::memory_space>;
@@ -53,7 +54,8 @@ struct CsrRef {
   }
 };
 
-/// A matrix of one rank in compressed rows, which set-up works on. A copy is a reference to the same matrix.
+/// A matrix of one rank in compressed rows, which set-up works on. A copy is a reference to the
+/// same matrix.
 template <class Exec>
 struct LocalCsr {
   std::int64_t rows = 0, cols = 0;
@@ -114,7 +116,8 @@ struct FillRowEntries {
   }
 };
 
-/// The matrix whose rows `source` generates, in the order of its entries; how many are outside. Fences.
+/// The matrix whose rows `source` generates, in the order of its entries; how many are outside.
+/// Fences.
 ///
 /// Throws   ShapeError for 2^31 columns and more; MemoryError with the bytes.
 template <class Exec, class Source>

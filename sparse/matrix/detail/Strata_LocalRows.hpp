@@ -153,8 +153,8 @@ LocalMatrix<Exec> localise(Exec const& exec, Communicator const& comm, std::int6
   return local;
 }
 
-/// The order that `source` has for rows that lie close together; empty if it has none, and on a host, whose
-/// slices share more distances without. Collective.
+/// The order that `source` has for rows that lie close together; empty if it has none, and on a
+/// host, whose slices share more distances without. Collective.
 template <class Exec, class Source>
 Vector<std::int32_t, typename Exec::memory_space> neighbourly_positions(Exec const& exec,
                                                                         Communicator const& comm,

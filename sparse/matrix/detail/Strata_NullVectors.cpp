@@ -77,7 +77,8 @@ std::vector<Candidate<Exec>> orthonormal(Exec const& exec, std::vector<Candidate
   return kept;
 }
 
-/// The eigenvectors of a symmetric matrix, as columns, by Jacobi's rotations; the matrix becomes diagonal.
+/// The eigenvectors of a symmetric matrix, as columns, by Jacobi's rotations; the matrix becomes
+/// diagonal.
 std::vector<double> eigenvectors(std::vector<double>& G, std::size_t n) {
   std::vector<double> V(n * n, 0.0);
   for (std::size_t i = 0; i < n; ++i) V[i * n + i] = 1;

@@ -16,8 +16,8 @@ class NullVectors {
   using Wide = Vector<double, typename Exec::memory_space>;
 
   NullVectors() = default;
-  /// What A maps to 0 of the combinations of `candidates`, within 1e-12 `norm`, A's infinity norm. The candidates, in A's order, are
-  /// overwritten. Fences. Throws MemoryError.
+  /// What A maps to 0 of the combinations of `candidates`, within 1e-12 `norm`, A's infinity norm.
+  /// The candidates, in A's order, are overwritten. Fences. Throws MemoryError.
   NullVectors(Exec const& exec, DistributedMatrix<Exec> const& A, std::vector<Wide> candidates,
               double norm);
 

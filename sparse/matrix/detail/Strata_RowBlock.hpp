@@ -15,8 +15,9 @@ namespace strata::sparse::detail {
 
 using strata::runs_on_host;
 
-/// An entry in the type that is calculated with. In fp8 there are only exact entries, no NaN (`DistributedMatrix`): on a device
-/// sign, exponent and mantissa go where fp32 has them, and an exact product rebases the exponent. It needs fp32's subnormals.
+/// An entry in the type that is calculated with. In fp8 there are only exact entries, no NaN
+/// (`DistributedMatrix`): on a device sign, exponent and mantissa go where fp32 has them, and an
+/// exact product rebases the exponent. It needs fp32's subnormals.
 template <class Scalar, class Value>
 KOKKOS_FORCEINLINE_FUNCTION Scalar widened(Value value) {
   if constexpr (std::is_same_v<Value, fp8_e4m3>) {
@@ -35,9 +36,9 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar widened(Value value) {
 template <class Exec>
 inline constexpr int item_rows = runs_on_host<Exec> ? 32 : 1;
 
-/// Consecutive rows of one slice. Items are counted from the slice in which the range begins, so that
-/// neighbouring threads take a slice; those before the range are empty. A device's thread has `Ahead` entries on
-/// their way before it needs the first.
+/// Consecutive rows of one slice. Items are counted from the slice in which the range begins, so
+/// that neighbouring threads take a slice; those before the range are empty. A device's thread has
+/// `Ahead` entries on their way before it needs the first.
 template <int Rows, int Ahead = 9>
 struct RowBlock {
   static constexpr int slice_rows = 32;
@@ -170,8 +171,8 @@ struct RowBlock {
     }
   }
 
-  // A host's own prefetchers follow this one stream at less than the rate of its memory. What a slice's sweep skips is
-  // not fetched either, as if the next slices were alike.
+  // A host's own prefetchers follow this one stream at less than the rate of its memory. What a
+  // slice's sweep skips is not fetched either, as if the next slices were alike.
   template <class Value, class Stride>
   KOKKOS_FUNCTION static void prefetch(Value const* values, Stride stride, Slots slots, int k) {
     constexpr int line = 64, bytes = Rows * int(sizeof(Value)), ahead = 64 * line / bytes;
@@ -244,7 +245,8 @@ void launch(std::string const& label, Exec const& exec, RowRange range, Kernel c
   launch_items(label, exec, RowBlock<item_rows<Exec>>::items(range), kernel);
 }
 
-// STRATA_INSTANTIATE_SCALARS(Space, Matrix) for each matrix that kernels take; a type's name without a comma.
+// STRATA_INSTANTIATE_SCALARS(Space, Matrix) for each matrix that kernels take; a type's name
+// without a comma.
 template <class Value>
 struct StoredAs {
   template <class Space>

@@ -20,13 +20,13 @@ void unpack_rows(std::vector<double> const& message, HostRows& rows);
 std::vector<std::int64_t> columns_outside(HostRows const& rows, std::int64_t first,
                                           std::int64_t end);
 
-/// The rows `wanted` (global, ascending, none of them this rank's) of a matrix spread as `first_row` says,
-/// of which this rank has `own`. Collective.
+/// The rows `wanted` (global, ascending, none of them this rank's) of a matrix spread as
+/// `first_row` says, of which this rank has `own`. Collective.
 HostRows fetched(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                  std::vector<std::int64_t> const& wanted, HostRows const& own);
 
-/// The transpose of a matrix whose rows are spread as `rows` and whose columns are spread as `cols`; columns
-/// ascending. Collective.
+/// The transpose of a matrix whose rows are spread as `rows` and whose columns are spread as
+/// `cols`; columns ascending. Collective.
 HostRows transposed(Communicator const& comm, std::vector<std::int64_t> const& rows,
                     std::vector<std::int64_t> const& cols, HostRows const& own);
 

@@ -49,8 +49,8 @@ struct VectorLanes {
   KOKKOS_FUNCTION void each(std::int64_t count, Step const& step) const {
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), step);
   }
-  /// use(load(s, k)) for k < count[s], one s after the other. A lane begins its first loads of all s
-  /// before it uses one, so that it waits for memory once.
+  /// use(load(s, k)) for k < count[s], one s after the other. A lane begins its first loads of all
+  /// s before it uses one, so that it waits for memory once.
   template <int N, class Load, class Use>
   KOKKOS_FUNCTION void each_of(std::int64_t const (&count)[N], Load const& load,
                                Use const& use) const {
@@ -108,7 +108,8 @@ struct RowOfOne {
   KOKKOS_FUNCTION void operator()(std::int64_t row) const { kernel(row, OneLane{}); }
 };
 
-/// kernel(row, lanes) for each row, of a device with `lanes` of them, a power of two up to 32. Enqueued.
+/// kernel(row, lanes) for each row, of a device with `lanes` of them, a power of two up to 32.
+/// Enqueued.
 template <class Exec, class Kernel>
 void for_each_row(Exec const& exec, std::string const& label, std::int64_t rows, int lanes,
                   Kernel const& kernel) {

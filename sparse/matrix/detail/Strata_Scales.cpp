@@ -18,7 +18,8 @@ namespace {
 template <class Exec>
 using Wide = Vector<double, typename Exec::memory_space>;
 
-// 2^-round(share log2 |x|), 1 for what is no positive number; within 2^-1000 and 2^1000, which have inverses.
+// 2^-round(share log2 |x|), 1 for what is no positive number; within 2^-1000 and 2^1000, which have
+// inverses.
 KOKKOS_INLINE_FUNCTION double power_of(double x, double share) {
   double const size = Kokkos::abs(x), e = Kokkos::round(share * Kokkos::log2(size));
   if (!(size > 0) || !(e > -2000 && e < 2000)) return 1;

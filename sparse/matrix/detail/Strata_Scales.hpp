@@ -7,8 +7,8 @@
 
 namespace strata::sparse::detail {
 
-/// Powers of two by which the rows and columns of a matrix are multiplied, so that its numbers are near 1: diag(left) A
-/// diag(right), without a rounding error.
+/// Powers of two by which the rows and columns of a matrix are multiplied, so that its numbers are
+/// near 1: diag(left) A diag(right), without a rounding error.
 template <class Exec>
 struct Scales {
   using Wide = Vector<double, typename Exec::memory_space>;
@@ -28,10 +28,11 @@ enum class ScaleBy {
   Evenness,
 };
 
-/// Those of A, or none where its numbers are near enough to 1 and to each other. Collective; fences.
+/// Those of A, or none where its numbers are near enough to 1 and to each other. Collective;
+/// fences.
 ///
-/// Result   none unless two scales of a side are 2^5 or more apart, or one is beyond 2^-32 to 2^32: of Diagonal where
-///          entries of the diagonal are 2^10 apart.
+/// Result   none unless two scales of a side are 2^5 or more apart, or one is beyond 2^-32 to 2^32:
+///          of Diagonal where entries of the diagonal are 2^10 apart.
 /// Throws   MemoryError on all ranks.
 template <class Exec>
 Scales<Exec> find_scales(Exec const& exec, DistributedMatrix<Exec> const& A, ScaleBy by);
@@ -41,8 +42,8 @@ template <class Exec>
 double weighted_norm(Exec const& exec, DistributedMatrix<Exec> const& A,
                      Vector<double, typename Exec::memory_space> const& w);
 
-/// y_i = x_i a_i 2^exponent (of Inverse x_i / a_i 2^exponent), a_i a power of two: exact unless the result over- or
-/// underflows. Enqueued on `exec`.
+/// y_i = x_i a_i 2^exponent (of Inverse x_i / a_i 2^exponent), a_i a power of two: exact unless the
+/// result over- or underflows. Enqueued on `exec`.
 enum class Power { Itself, Inverse };
 template <class Exec>
 void multiply_by_powers(Exec const& exec, Vector<double, typename Exec::memory_space> const& a,

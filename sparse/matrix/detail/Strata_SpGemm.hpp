@@ -11,9 +11,9 @@
 
 namespace strata::sparse::detail {
 
-/// A B, of which this rank has the same rows as of A; `inner` spreads A's columns and B's rows, `cols`
-/// B's columns. The rows of B that others have are fetched; Kokkos Kernels multiplies on `Exec`.
-/// Collective; fences `exec`.
+/// A B, of which this rank has the same rows as of A; `inner` spreads A's columns and B's rows,
+/// `cols` B's columns. The rows of B that others have are fetched; Kokkos Kernels multiplies on
+/// `Exec`. Collective; fences `exec`.
 ///
 /// Throws   ShapeError on all ranks for 2^31 rows or columns on a rank; MemoryError.
 template <class Exec>

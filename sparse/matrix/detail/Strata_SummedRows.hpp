@@ -15,13 +15,15 @@
 #include <utility>
 #include <vector>
 
-// Matrices whose rows are sums of terms, as products are: of each row first the columns that occur, then the sums.
+// Matrices whose rows are sums of terms, as products are: of each row first the columns that occur,
+// then the sums.
 //
 // Terms is a copyable object with
 //   std::int64_t most(std::int64_t row) const                    // terms of the row, at most
 //   void operator()(std::int64_t row, Lanes const&, Take const&) const
-// that calls lanes.each(count, f) one after the other, in which f(k) calls take(column, value) once, for k < count with a column each of its
-// own: all lanes add at once, and each sum has the order of the calls.
+// that calls lanes.each(count, f) one after the other, in which f(k) calls take(column, value)
+// once, for k < count with a column each of its own: all lanes add at once, and each sum has the
+// order of the calls.
 namespace strata::sparse::detail {
 
 /// Rows [begin, end) on a host's thread, in memory that grows.
@@ -132,7 +134,8 @@ struct RowList {
   }
 };
 
-/// Counts the columns of each row, or makes the rows, in a table of each group of lanes: in scratch memory, or of `tables`.
+/// Counts the columns of each row, or makes the rows, in a table of each group of lanes: in scratch
+/// memory, or of `tables`.
 template <class Exec, class Terms, bool Counts>
 struct SumRowsOnDevice {
   using Space = typename Exec::memory_space;
@@ -189,8 +192,8 @@ struct SumRowsOnDevice {
   }
 };
 
-/// The rows of a device by the size of their tables: size 2^(k + 4) for k < `sizes` - 1 in scratch, up to 24 KB of it, beyond
-/// that in the device's memory.
+/// The rows of a device by the size of their tables: size 2^(k + 4) for k < `sizes` - 1 in scratch,
+/// up to 24 KB of it, beyond that in the device's memory.
 struct TableSizes {
   static constexpr int sizes = 9, least = 4;
   std::int64_t rows[sizes] = {};
@@ -236,7 +239,8 @@ struct LengthsOfRows {
   }
 };
 
-// How many rows have tables of each size, and the size of each row, for which `widths` is asked once.
+// How many rows have tables of each size, and the size of each row, for which `widths` is asked
+// once.
 template <class Exec, class Widths>
 TableSizes sizes_of(Exec const& exec, std::int64_t rows, Widths const& widths,
                     Vector<std::uint8_t, typename Exec::memory_space> const& size_of) {
@@ -337,8 +341,9 @@ void sum_by_sizes(Exec const& exec, Terms const& terms, std::int64_t rows, Width
   }
 }
 
-/// The matrix whose rows are the sums of `terms`, columns ascending; the same bits on every backend whose multiplications
-/// and additions are the same. `lanes`: of a device, a power of two up to 32, about the terms of one call of `each`. Fences.
+/// The matrix whose rows are the sums of `terms`, columns ascending; the same bits on every backend
+/// whose multiplications and additions are the same. `lanes`: of a device, a power of two up to 32,
+/// about the terms of one call of `each`. Fences.
 ///
 /// Throws   MemoryError.
 template <class Exec, class Terms>
@@ -360,7 +365,8 @@ LocalCsr<Exec> summed_rows(Exec const& exec, std::int64_t rows, std::int64_t col
   }
 }
 
-/// New sums in the pattern that `summed_rows` has made of the same terms. Fences. Throws MemoryError.
+/// New sums in the pattern that `summed_rows` has made of the same terms. Fences. Throws
+/// MemoryError.
 template <class Exec, class Terms>
 void refill_rows(Exec const& exec, Terms const& terms, int lanes, LocalCsr<Exec> const& C) {
   using Space = typename Exec::memory_space;

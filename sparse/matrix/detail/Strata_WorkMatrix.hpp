@@ -17,8 +17,8 @@ namespace strata::sparse::detail {
 /// equations and unknowns in other units count alike. No zero is left where there is only an
 /// unknown that nothing asks for.
 ///
-/// A itself where its rows are of sizes near each other and near 1, and none is empty; or where its values are not fp64.
-/// Symmetric where A is, with a positive diagonal.
+/// A itself where its rows are of sizes near each other and near 1, and none is empty; or where its
+/// values are not fp64. Symmetric where A is, with a positive diagonal.
 template <class Exec>
 class WorkMatrix {
  public:
@@ -27,8 +27,8 @@ class WorkMatrix {
   WorkMatrix() = default;
   /// Collective; fences. Throws MemoryError on all ranks.
   WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A) : WorkMatrix(exec, A, {}, 0) {}
-  /// `modes`: `width` vectors, of each row in the caller's order its number in each, of which some combinations may be mapped to 0;
-  /// of one rank.
+  /// `modes`: `width` vectors, of each row in the caller's order its number in each, of which some
+  /// combinations may be mapped to 0; of one rank.
   WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A, std::span<double const> modes,
              int width);
 
@@ -43,13 +43,15 @@ class WorkMatrix {
   DiagonalKind const& diagonal() const { return diagonal_; }
   Scales<Exec> const& scales() const { return scales_; }
   FloatingParts<Exec> const& parts() const { return parts_; }
-  /// What A's unknowns are divided by, in the caller's order; none: 1. Collective; fences. Throws MemoryError on all ranks.
+  /// What A's unknowns are divided by, in the caller's order; none: 1. Collective; fences. Throws
+  /// MemoryError on all ranks.
   Wide scale_of_unknowns(Exec const& exec) const;
   /// Whether the vectors below are needed.
   bool is_other() const { return scales_.any() || rows_.empty > 0 || parts_.any(); }
 
-  /// b and x for `matrix()` in the place of A's: 2^-exponent left b and 2^-exponent right^-1 x. Of a symmetric A b without
-  /// its mean over each floating part, and its part in what else A maps to 0.
+  /// b and x for `matrix()` in the place of A's: 2^-exponent left b and 2^-exponent right^-1 x. Of
+  /// a symmetric A b without its mean over each floating part, and its part in what else A maps to
+  /// 0.
   struct System {
     Wide b, x;
     int exponent = 0;
@@ -58,9 +60,11 @@ class WorkMatrix {
   };
   /// Collective; fences. Throws MemoryError on all ranks.
   System translated(Exec const& exec, Wide const& b, Wide const& x) const;
-  /// Its solution as one of A's, with what fp64 has of it, infinities among it; without its mean over each floating part.
+  /// Its solution as one of A's, with what fp64 has of it, infinities among it; without its mean
+  /// over each floating part.
   void translate_back(Exec const& exec, System const& system, Wide const& x) const;
-  /// x of A without its mean over each floating part. Collective; fences. Throws MemoryError on all ranks.
+  /// x of A without its mean over each floating part. Collective; fences. Throws MemoryError on all
+  /// ranks.
   void remove_means(Exec const& exec, Wide const& x) const;
   /// x_i = 0 where row i of A is empty.
   void clear_empty_rows(Exec const& exec, Wide const& x) const;

@@ -24,7 +24,8 @@ class DirectSolver {
   using MemorySpace = typename Exec::memory_space;
 
   DirectSolver() = default;
-  /// For d_i a_ij d_j, `d` in the order of A. Collective; each rank makes the whole inverse; fences.
+  /// For d_i a_ij d_j, `d` in the order of A. Collective; each rank makes the whole inverse;
+  /// fences.
   DirectSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
                Vector<double, MemorySpace> const& d);
   /// The same one for vectors in Scalar. Enqueued on `exec`.

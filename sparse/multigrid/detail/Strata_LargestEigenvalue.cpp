@@ -86,7 +86,8 @@ double make_orthogonal(Exec const& exec, Communicator const& comm, double alpha,
   return sum;
 }
 
-// Whether all eigenvalues of the tridiagonal matrix are below x: all pivots of T - x I are negative.
+// Whether all eigenvalues of the tridiagonal matrix are below x: all pivots of T - x I are
+// negative.
 bool all_below(std::vector<double> const& alpha, std::vector<double> const& beta, double x) {
   double pivot = -1;
   for (std::size_t k = 0; k < alpha.size(); ++k) {

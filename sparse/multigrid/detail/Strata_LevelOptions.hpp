@@ -9,8 +9,8 @@
 
 namespace strata::sparse::detail {
 
-/// The options of level `level`, from 0 on, of a hierarchy on grids of which each has an eighth of the points of the one
-/// before: `on_progress` hears of all levels.
+/// The options of level `level`, from 0 on, of a hierarchy on grids of which each has an eighth of
+/// the points of the one before: `on_progress` hears of all levels.
 inline MatrixOptions level_options(MatrixOptions options, int level) {
   if (!options.on_progress) return options;
   double const left = std::pow(0.125, level);

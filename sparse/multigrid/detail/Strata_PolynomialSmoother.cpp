@@ -15,7 +15,8 @@ namespace {
 template <class Exec>
 using Iterate = Vector<double, typename Exec::memory_space>;
 
-// D^-1 of either kind, and the largest ratio of a row's absolute sum to its diagonal; infinity where one is not positive. Fences.
+// D^-1 of either kind, and the largest ratio of a row's absolute sum to its diagonal; infinity
+// where one is not positive. Fences.
 template <class Exec, class Matrix>
 double invert_rows(Exec const& exec, Matrix const& A, bool of_sums, Iterate<Exec> const& inverse) {
   constexpr double infinity = std::numeric_limits<double>::infinity();

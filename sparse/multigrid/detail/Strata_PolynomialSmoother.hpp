@@ -11,23 +11,24 @@
 
 namespace strata::sparse::detail {
 
-/// Steps x += s_k, s_k = a_k s_(k-1) + b_k D^-1 (r - A x), which need products with A alone: no order of the rows, no colours.
+/// Steps x += s_k, s_k = a_k s_(k-1) + b_k D^-1 (r - A x), which need products with A alone: no
+/// order of the rows, no colours.
 ///
 /// Chebyshev: D is the diagonal. The steps make the polynomial that is least over [l/8, 1.05 l], l
 /// the largest eigenvalue of D^-1 A. A must be symmetric with a positive diagonal. L1Jacobi: D has
 /// the rows' absolute sums with the diagonal's sign, and b_k = 1.
 ///
-/// Source   M. Adams, M. Brezina, J. Hu, R. Tuminaro, Parallel multigrid smoothing: polynomial versus Gauss-Seidel, J. Comput. Phys.
-///          188(2), 2003, doi:10.1016/S0021-9991(03)00194-3.
+/// Source   M. Adams, M. Brezina, J. Hu, R. Tuminaro, Parallel multigrid smoothing: polynomial
+///          versus Gauss-Seidel, J. Comput. Phys. 188(2), 2003, doi:10.1016/S0021-9991(03)00194-3.
 template <class Exec, class Scalar>
 class PolynomialSmoother {
  public:
   using Vec = Vector<Scalar, typename Exec::memory_space>;
 
   PolynomialSmoother() = default;
-  /// `D`: what its `A`, which may be stored in less than fp64, was before. l is `largest`; where that is 0, 2 if no row's absolute sum is
-  /// more than twice its diagonal, else `largest_eigenvalue`.
-  /// Collective; fences. Throws MemoryError on all ranks.
+  /// `D`: what its `A`, which may be stored in less than fp64, was before. l is `largest`; where
+  /// that is 0, 2 if no row's absolute sum is more than twice its diagonal, else
+  /// `largest_eigenvalue`. Collective; fences. Throws MemoryError on all ranks.
   PolynomialSmoother(Exec const& exec, DistributedMatrix<Exec> const& D,
                      DistributedMatrix<Exec> const& A, Smoother kind, int steps,
                      double largest = 0);
@@ -35,7 +36,8 @@ class PolynomialSmoother {
   PolynomialSmoother(Exec const& exec, PolynomialSmoother<Exec, fp64> const& other);
 
   std::int64_t bytes() const;
-  /// Improves x, which needs no values for Guess::Zero; `residual` has room for one. Enqueued on `exec`.
+  /// Improves x, which needs no values for Guess::Zero; `residual` has room for one. Enqueued on
+  /// `exec`.
   void apply(Exec const& exec, DistributedMatrix<Exec> const& A, Vec const& r, Vec const& x,
              Vec const& residual, Guess guess) const;
 

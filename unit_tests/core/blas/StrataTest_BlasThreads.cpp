@@ -1,6 +1,6 @@
-// SPDX-FileCopyrightText: The Strata authors
-// SPDX-License-Identifier: BSD-3-Clause
-// The threads of a host's products: how many, of at most how many, and that the library has its own number afterwards.
+// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause The threads of a
+// host's products: how many, of at most how many, and that the library has its own number
+// afterwards.
 #include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_BlasThreads.hpp>
@@ -109,7 +109,8 @@ TEST_P(BlasThreadsTest, RefuseNone) {
   EXPECT_EQ(within(large), 8);
 }
 
-// The number of a process is the last product's while there are any, and then what it was before the first.
+// The number of a process is the last product's while there are any, and then what it was before
+// the first.
 TEST(BlasThreads, OfAProcessAreRestoredByItsLastProduct) {
   of_process = 8;
   ThreadControl control("fake", ThreadControl::Scope::Process, get_of_process, exchange_of_process,

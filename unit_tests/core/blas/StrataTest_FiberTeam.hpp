@@ -15,8 +15,8 @@
 
 namespace strata::test {
 
-/// A device's team on the host: its threads run one after the other from barrier to barrier, each time in another
-/// order. A kernel that lacks a barrier then gives results that depend on `seed`.
+/// A device's team on the host: its threads run one after the other from barrier to barrier, each
+/// time in another order. A kernel that lacks a barrier then gives results that depend on `seed`.
 class FiberTeam {
  public:
   /// What a kernel takes as the team's member.

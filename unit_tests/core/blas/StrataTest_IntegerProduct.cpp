@@ -37,7 +37,8 @@ double theta_of(Precision format) {
   return moduli < 14 ? traits(format).unit_roundoff : beyond[moduli - 14];
 }
 
-/// The contract: sqrt(k) theta ||a_i|| ||b_j|| (1 + ...) + u |C_ij|, and where alpha is not 1 or -1 a rounding of either term.
+/// The contract: sqrt(k) theta ||a_i|| ||b_j|| (1 + ...) + u |C_ij|, and where alpha is not 1 or -1
+/// a rounding of either term.
 void expect_close(HostMatrix const& found, double alpha, HostMatrix const& A, HostMatrix const& B,
                   double beta, HostMatrix const& old, Precision format) {
   auto const a = norms_of_rows(A), b = norms_of_rows(apply(T, B));
@@ -160,8 +161,8 @@ bool are_same_bits(HostMatrix const& a, HostMatrix const& b) {
   return true;
 }
 
-// By the library and by this library's kernel, whole and in blocks of rows and columns, plain and transposed, as a batch and
-// as a SYRK.
+// By the library and by this library's kernel, whole and in blocks of rows and columns, plain and
+// transposed, as a batch and as a SYRK.
 template <class Space>
 void bits_are_the_same_for_every_cut() {
   std::int64_t const n = 530, k = 70;

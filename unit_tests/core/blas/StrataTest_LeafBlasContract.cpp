@@ -135,7 +135,8 @@ void scratch_is_kept_and_grows() {
                                       [&] { (void)blas.scratch(8, 1); }));
 }
 
-// A block of which a product is more than the workspace holds at once, and a solve in several chunks.
+// A block of which a product is more than the workspace holds at once, and a solve in several
+// chunks.
 template <class Space>
 void products_in_several_panels() {
   LeafBlas<Space> blas{Space()};

@@ -10,7 +10,8 @@
 namespace strata::test {
 namespace {
 
-// Numbers of all magnitudes, so that some are subnormal and some overflow in each type, and the specials.
+// Numbers of all magnitudes, so that some are subnormal and some overflow in each type, and the
+// specials.
 HostMatrix wide_range(std::int64_t m, std::int64_t n) {
   auto const mantissa = reference::random(m, n, 1), exponent = reference::random(m, n, 2);
   return reference::generate(m, n, [&](auto i, auto j) {

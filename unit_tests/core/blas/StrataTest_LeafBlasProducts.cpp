@@ -111,7 +111,8 @@ void check_symm(LeafBlas<Space>& blas, Types const& types, std::int64_t m, std::
   EXPECT_TRUE(C.padding_is_untouched());
 }
 
-// Every path with every mix of types: `check(blas, types, shape, factors)`, or ValueError where a path has none.
+// Every path with every mix of types: `check(blas, types, shape, factors)`, or ValueError where a
+// path has none.
 template <class Space, class Check>
 void on_all_paths(bool in_kokkos_kernels, Check const& check) {
   for (BlasPath const path : all_paths) {

@@ -153,7 +153,8 @@ void potrf_on_all_paths() {
   }
 }
 
-// A matrix whose leading minor of order j + 1 is the first that isn't positive, by the value of its pivot.
+// A matrix whose leading minor of order j + 1 is the first that isn't positive, by the value of its
+// pivot.
 template <class Space>
 void check_breakdown(LeafBlas<Space>& blas, Precision precision, Uplo uplo, std::int64_t n,
                      std::int64_t j, double pivot) {
@@ -201,7 +202,8 @@ void potrf_keeps_an_earlier_breakdown() {
   }
 }
 
-// |B - L L^T X| <= bound |L| |L^T| |X|, for the few columns that a device solves for at once and for more.
+// |B - L L^T X| <= bound |L| |L^T| |X|, for the few columns that a device solves for at once and
+// for more.
 template <class Space>
 void check_potrs(Precision precision, std::int64_t n, std::int64_t cols) {
   SCOPED_TRACE(testing::Message() << precision << ' ' << n << " x " << cols);

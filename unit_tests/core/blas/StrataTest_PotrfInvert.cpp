@@ -168,7 +168,8 @@ void divides_by_the_scale_of_the_result() {
     }
 }
 
-// What fixed scales give is as before; on a device it is not read again while they are promised to stay.
+// What fixed scales give is as before; on a device it is not read again while they are promised to
+// stay.
 template <class Space>
 void takes_fixed_scales() {
   Space const exec;

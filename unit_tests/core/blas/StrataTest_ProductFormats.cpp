@@ -40,7 +40,8 @@ HostMatrix old_result(std::int64_t m, std::int64_t n, double beta) {
                    : reference::random(m, n, 3);
 }
 
-/// C = alpha op(A) op(B) + beta C of numbers given as op(A) and op(B), and its bound element by element.
+/// C = alpha op(A) op(B) + beta C of numbers given as op(A) and op(B), and its bound element by
+/// element.
 template <class Space>
 void check_gemm(LeafBlas<Space>& blas, Precision format, Precision result, Op op_a, Op op_b,
                 HostMatrix const& left, HostMatrix const& right, Factors const& factors,
@@ -77,8 +78,8 @@ void holds_the_bound() {
   }
 }
 
-// Rows of A and columns of B that differ by 30 binades, columns and rows that undo some of it, and numbers
-// near the ends of fp32's range.
+// Rows of A and columns of B that differ by 30 binades, columns and rows that undo some of it, and
+// numbers near the ends of fp32's range.
 template <class Space>
 void holds_it_on_badly_scaled_operands() {
   LeafBlas<Space> blas{Space()};
@@ -192,7 +193,8 @@ void nan_stays_in_its_row() {
       }
 }
 
-// A library may take fp32 for a small product, but for a large one it has no excuse: 1 + 2^-12 is 1 in tf32.
+// A library may take fp32 for a small product, but for a large one it has no excuse: 1 + 2^-12 is 1
+// in tf32.
 template <class Space>
 void large_products_are_made_in_tf32() {
   LeafBlas<Space> blas{Space()};

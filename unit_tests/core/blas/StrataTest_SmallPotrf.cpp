@@ -32,7 +32,8 @@ std::optional<std::int64_t> factor(StoredMatrix<Space> const& A, int bytes = 64,
   return after;
 }
 
-// A Gaussian covariance in one dimension, graded and as ill-conditioned as the precision allows; NaN above the diagonal.
+// A Gaussian covariance in one dimension, graded and as ill-conditioned as the precision allows;
+// NaN above the diagonal.
 HostMatrix covariance(std::int64_t n, Precision precision) {
   double const nugget = precision == fp64 ? 1e-12 : 1e-4;
   return reference::generate(n, n, [&](auto i, auto j) {
@@ -68,7 +69,8 @@ class SmallPotrf : public testing::Test {
 };
 TYPED_TEST_SUITE(SmallPotrf, Spaces, SpaceNames);
 
-// Orders around those of blocks of columns and of vectors of rows, of which there are one, two or three at a time.
+// Orders around those of blocks of columns and of vectors of rows, of which there are one, two or
+// three at a time.
 TYPED_TEST(SmallPotrf, FactorsIllConditionedMatricesWithVectorsOfAnyWidth) {
   for (Precision const precision : {fp64, fp32})
     for (int const bytes : {32, 64}) {

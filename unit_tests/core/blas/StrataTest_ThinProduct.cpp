@@ -69,7 +69,8 @@ template <class Space>
 class ThinProduct : public testing::Test {};
 TYPED_TEST_SUITE(ThinProduct, Spaces, SpaceNames);
 
-// Rows around a host's block of 1024 and a pack's 8 or 16, columns around those that are added together.
+// Rows around a host's block of 1024 and a pack's 8 or 16, columns around those that are added
+// together.
 TYPED_TEST(ThinProduct, EqualsTheReference) {
   for (Op const op : both_ops)
     for (std::int64_t const rows : {128, 1023, 1024, 1025, 2100})

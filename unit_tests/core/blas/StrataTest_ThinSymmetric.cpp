@@ -66,7 +66,8 @@ template <class Space>
 class ThinSymmetric : public testing::Test {};
 TYPED_TEST_SUITE(ThinSymmetric, Spaces, SpaceNames);
 
-/// The largest difference, in n u of the sum of magnitudes, of the tiles' sums on the host from a x, with threads in any order.
+/// The largest difference, in n u of the sum of magnitudes, of the tiles' sums on the host from a
+/// x, with threads in any order.
 double tiles_error(std::int64_t n, bool is_lower, std::int64_t cols) {
   strata::Tiling const tiling(n, is_lower, cols);
   HostMatrix const values = reference::random(n, n + 1, 1);

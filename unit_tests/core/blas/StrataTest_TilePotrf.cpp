@@ -148,9 +148,10 @@ TYPED_TEST(TilePotrf, FindsNumbersBelowTheDiagonalThatAreNotFinite) {
       }
 }
 
-// A Gaussian covariance in one dimension, as ill-conditioned as the precision allows: products with the inverse of a
-// diagonal tile alone leave thousands of unit roundoffs here. The bound is that of any elimination, (n + 1) eps |L| |L^T|,
-// and sums of squares of a row of L are a number of A's diagonal.
+// A Gaussian covariance in one dimension, as ill-conditioned as the precision allows: products with
+// the inverse of a diagonal tile alone leave thousands of unit roundoffs here. The bound is that of
+// any elimination, (n + 1) eps |L| |L^T|, and sums of squares of a row of L are a number of A's
+// diagonal.
 TYPED_TEST(TilePotrf, LeavesTheResidualOfAnEliminationWhateverTheCondition) {
   for (Precision const precision : {fp64, fp32})
     for (std::int64_t const n : {64, 100, 150, 300, 500})
@@ -224,7 +225,8 @@ TYPED_TEST(TilePotrf, HasTheSameBitsEachTime) {
   }
 }
 
-// With the inverse a call leaves all bits of its workspace 1, which the next one needs; what somebody else took is set again.
+// With the inverse a call leaves all bits of its workspace 1, which the next one needs; what
+// somebody else took is set again.
 TYPED_TEST(TilePotrf, FindsItsWorkspaceAsItLeftIt) {
   using Workspace = strata::detail::Workspace<TypeParam>;
   TypeParam const exec;

@@ -348,7 +348,8 @@ TYPED_TEST(VendorBlas, MultipliesFp8) {
   check_gemm_types<TypeParam>(Precision::fp8_e5m2fnuz, Precision::fp8_e4m3fnuz, fp32_type);
 }
 
-// Blocks of 1e109 or 1e-109, in whose products fp32 would overflow or vanish before they reach an fp64 result.
+// Blocks of 1e109 or 1e-109, in whose products fp32 would overflow or vanish before they reach an
+// fp64 result.
 TYPED_TEST(VendorBlas, MultipliesFp8WithScalesBeyondSinglePrecision) {
   TypeParam const exec;
   vendor::Blas<TypeParam> blas(exec);

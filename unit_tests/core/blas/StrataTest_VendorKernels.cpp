@@ -122,7 +122,8 @@ void check_scalars() {
   EXPECT_EQ(read(scalars.template quotient<double>(3, nullptr)), Pair(3, 0));
 }
 
-// What fixed scales give is made once, each in its place; with any other scale, or after the next call, again.
+// What fixed scales give is made once, each in its place; with any other scale, or after the next
+// call, again.
 template <class Space>
 void check_fixed_scales() {
   Space const exec;

@@ -112,7 +112,8 @@ void remainders_are_exact() {
     check_residues<Space>(Op::NoTrans, 32, 40, count);
 }
 
-// Squares are added up call by call; the first row beyond the bound is told, also if it is not finite.
+// Squares are added up call by call; the first row beyond the bound is told, also if it is not
+// finite.
 template <class Space>
 void rows_beyond_the_bound_are_told() {
   for (double const last : {0x1p29, nan_value, infinity, -infinity}) {
@@ -143,7 +144,8 @@ void rows_beyond_the_bound_are_told() {
   }
 }
 
-// X = z modulo P in sums that are other numbers with its remainders: rounded once, whatever its size.
+// X = z modulo P in sums that are other numbers with its remainders: rounded once, whatever its
+// size.
 template <class Space>
 void sums_become_the_nearest_number() {
   std::mt19937_64 engine(5);
@@ -228,7 +230,8 @@ struct Operands {
   Planes planes;
 };
 
-// Deeper than int32 holds, where all bytes are as large as can be; both by the library and by this library's kernel.
+// Deeper than int32 holds, where all bytes are as large as can be; both by the library and by this
+// library's kernel.
 template <class Space>
 void sums_of_any_depth_are_exact() {
   constexpr std::int64_t n = 16, k = 131072 + 64;
@@ -289,7 +292,8 @@ void products_are_exact() {
     }
 }
 
-// The unit is the least of five bits that keeps the integers' norm in its bound, by the largest squares of 2^-15.
+// The unit is the least of five bits that keeps the integers' norm in its bound, by the largest
+// squares of 2^-15.
 template <class Space>
 void units_are_tight() {
   for (int const count : {6, 9, 14, 16}) {

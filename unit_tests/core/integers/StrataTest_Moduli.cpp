@@ -46,7 +46,8 @@ TEST(Moduli, WeightsAreThoseOfTheChineseRemainderTheorem) {
   }
 }
 
-// A format's roundoff is the largest part of a row's norm that its unit can be, or fp64's if that is larger.
+// A format's roundoff is the largest part of a row's norm that its unit can be, or fp64's if that
+// is larger.
 TEST(Moduli, RoundoffIsTheLargestUnitOfARow) {
   for (int count = least_moduli; count <= most_moduli; ++count) {
     double const theta =

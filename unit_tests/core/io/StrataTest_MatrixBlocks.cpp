@@ -30,7 +30,8 @@ HostMatrix symmetric(std::int64_t n) {
   return A;
 }
 
-// Every block of every size at a few positions holds the matrix's numbers, of its lower triangle at least.
+// Every block of every size at a few positions holds the matrix's numbers, of its lower triangle at
+// least.
 void expect_blocks(MatrixBlocks const& blocks, HostMatrix const& A) {
   std::int64_t const n = static_cast<std::int64_t>(A.extent(0));
   ASSERT_EQ(blocks.order(), n);

@@ -67,7 +67,8 @@ TYPED_TEST(BufferOn, LivesAsLongAsItsLastCopy) {
   EXPECT_TRUE(holds(copy, std::byte{7}));
 }
 
-// Kernels of other instances have ended before somebody else gets the memory, whose instance need not know of them.
+// Kernels of other instances have ended before somebody else gets the memory, whose instance need
+// not know of them.
 TYPED_TEST(BufferOn, IsNobodysWhileAKernelWritesToIt) {
   TypeParam const exec, other = Kokkos::Experimental::partition_space(exec, 1)[0];
   constexpr std::size_t bytes = std::size_t{1} << 26;

@@ -66,7 +66,8 @@ TEST(ConcurrentCall, WaitsForACapture) {
   }
 }
 
-// Whether a child of this process knows that another thread was in a call; one that waits for ever is ended.
+// Whether a child of this process knows that another thread was in a call; one that waits for ever
+// is ended.
 template <class Call>
 bool child_is_forked_amid(bool in_other_thread) {
   std::optional<Call> call;

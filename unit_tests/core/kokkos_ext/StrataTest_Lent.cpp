@@ -129,7 +129,8 @@ template <class Space>
 class LentOnTest : public testing::Test {};
 TYPED_TEST_SUITE(LentOnTest, strata::test::Spaces, strata::test::SpaceNames);
 
-// On a device the second call gets the instances, the handles and their workspaces that the first one left.
+// On a device the second call gets the instances, the handles and their workspaces that the first
+// one left.
 TYPED_TEST(LentOnTest, ASecondCallMakesNoneAnew) {
   using Exec = TypeParam;
   using Matrix = Kokkos::View<double**, Kokkos::LayoutLeft, typename Exec::memory_space>;

@@ -108,7 +108,8 @@ TYPED_TEST(ReplayOn, CapturesNothingBeforeTheWorkHasSucceededOnce) {
   EXPECT_EQ((last_of<TypeParam>(exec, x)), 3 * 4);
 }
 
-// Who was refused a workspace and did without finds it refused in the capture, too, though there may be memory by then.
+// Who was refused a workspace and did without finds it refused in the capture, too, though there
+// may be memory by then.
 TYPED_TEST(ReplayOn, AWorkspaceDoesNotGrowInACapture) {
   TypeParam const exec;
   Numbers<TypeParam> const x("strata::test::numbers", 3);

@@ -134,7 +134,8 @@ auto powers_of_two(std::size_t n) {
       Kokkos::subview(OnDevice<Exec>::copy(d), Kokkos::ALL, 0));
 }
 
-// A step of three columns, of which the second is idle and the third starts anew, with and without d.
+// A step of three columns, of which the second is idle and the third starts anew, with and without
+// d.
 template <class Exec>
 void conjugate_step_follows_the_formulas(std::size_t n, bool is_scaled) {
   Fixture<Exec> f{n};
@@ -303,7 +304,8 @@ TYPED_TEST(BlockVectorKernels, ExponentsAreThoseOfFrexp) {
     EXPECT_EQ(strata::dense::detail::normaliser(value), 1) << value;
 }
 
-// From right-hand sides in rows, of which one is tiny and one is 0, to the residual of x = m D^-1 b, as if M^-1 were m.
+// From right-hand sides in rows, of which one is tiny and one is 0, to the residual of x = m D^-1
+// b, as if M^-1 were m.
 template <class Exec>
 void first_solve_follows_the_formulas(std::size_t n, double wrong) {
   Fixture<Exec> f{n};
@@ -427,7 +429,8 @@ TYPED_TEST(BlockVectorKernels, CorrectionsAreRoundedAsWhatLeaves) {
   corrections_are_rounded_as_what_leaves<TypeParam>();
 }
 
-// More coefficients than the arena holds at once: the host's copies must not be overwritten in flight.
+// More coefficients than the arena holds at once: the host's copies must not be overwritten in
+// flight.
 template <class Exec>
 void many_uploads_keep_their_order() {
   std::size_t const n = 100;
@@ -539,7 +542,8 @@ void probes_are_what_they_say() {
   strata::dense::detail::random_signs(Exec(), 7, 0.5, A);
   PlainMatrix const signs = OnDevice<Exec>::read(A);
   for (double const value : signs.data) ASSERT_EQ(std::abs(value), 0.5);
-  // A fair coin's mean of n throws is within 5 / sqrt(n); so are products of columns and of neighbours.
+  // A fair coin's mean of n throws is within 5 / sqrt(n); so are products of columns and of
+  // neighbours.
   double const bound = 5 * std::sqrt(static_cast<double>(n)) / 4;
   for (std::size_t c = 0; c < 3; ++c) {
     EXPECT_LE(std::abs(sum(n, [&](auto i) { return signs(i, c) / 2; })), bound);
@@ -551,7 +555,8 @@ void probes_are_what_they_say() {
 }
 TYPED_TEST(BlockVectorKernels, ProbesAreWhatTheySay) { probes_are_what_they_say<TypeParam>(); }
 
-// --- the host's part ------------------------------------------------------------------------------
+// --- the host's part
+// ------------------------------------------------------------------------------
 
 TEST(Chunk, EachRowIsInOne) {
   for (std::int64_t const n :

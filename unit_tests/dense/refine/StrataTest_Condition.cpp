@@ -101,7 +101,8 @@ TYPED_TEST(ConditionOn, IsNearTheConditionNumberInEveryLayerSet) {
   for (double const kappa : {1e1, 1e4, 1e8, 1e11}) is_near_the_condition_number<TypeParam>(kappa);
 }
 
-// Of solves with the factor, then of refined ones; what is thrown ends the call, and the factor is there as before.
+// Of solves with the factor, then of refined ones; what is thrown ends the call, and the factor is
+// there as before.
 TYPED_TEST(ConditionOn, TellsWhatPartIsDone) {
   TypeParam const exec;
   auto factor = cholesky(exec, on_device<TypeParam>(geometric(60, 1e4)), {P::fp16, P::fp32});
@@ -136,7 +137,8 @@ TYPED_TEST(ConditionOn, OfOneUnknownIsOneAndOfNoneNothing) {
   EXPECT_EQ(cholesky(exec, empty, {P::fp32}).condition(exec).value, 0);
 }
 
-// Solutions that are known: the error that is expected bounds the one there is, and says so where nothing is right.
+// Solutions that are known: the error that is expected bounds the one there is, and says so where
+// nothing is right.
 TYPED_TEST(ConditionOn, TellsWhatASolutionIsWorth) {
   TypeParam const exec;
   for (HostMatrix const& A : {hilbert(6), hilbert(9), hilbert(12), geometric(80, 1e2),

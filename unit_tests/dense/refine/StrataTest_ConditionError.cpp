@@ -13,7 +13,8 @@
 #include <limits>
 #include <vector>
 
-// The condition and the error of x that are stated against the true ones. STRATA_TEST_CASES=1000 is the long run.
+// The condition and the error of x that are stated against the true ones. STRATA_TEST_CASES=1000 is
+// the long run.
 
 namespace {
 

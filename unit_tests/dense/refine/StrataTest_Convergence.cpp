@@ -40,7 +40,8 @@ TEST(Convergence, HoldsUpToEachThreshold) {
   EXPECT_FALSE(asked.holds(less * 1e-8, more * 1e-8, 0));
 }
 
-// A column's quality: the goal is the tolerance of both systems and SLATE's threshold, the least HPL's for the given one.
+// A column's quality: the goal is the tolerance of both systems and SLATE's threshold, the least
+// HPL's for the given one.
 TEST(Convergence, JudgesAColumnByEachNumber) {
   std::int64_t const n = 100;
   double const norm = 4, given_norm = 2, tolerance = 10 * 0x1p-52;
@@ -73,7 +74,8 @@ TEST(Convergence, JudgesAColumnByEachNumber) {
   EXPECT_FALSE(judge(asked, 0, 8e-8 * more, 0).converged());
 }
 
-// Columns in units of 1, 2^60 and 2^-60: a block's norms are those of the largest column, in one unit.
+// Columns in units of 1, 2^60 and 2^-60: a block's norms are those of the largest column, in one
+// unit.
 TEST(Convergence, PutsColumnsInOneUnit) {
   Convergence const convergence(10, 3, 3, 0);
   auto const column = [](int exponent, double r, double x) {
@@ -108,7 +110,8 @@ template <class Space>
 class ConvergenceOn : public testing::Test {};
 TYPED_TEST_SUITE(ConvergenceOn, Spaces, SpaceNames);
 
-// Two columns 2^60 apart of which one step leaves residuals of different relative size: the errors are those of A, B and X.
+// Two columns 2^60 apart of which one step leaves residuals of different relative size: the errors
+// are those of A, B and X.
 TYPED_TEST(ConvergenceOn, TheErrorsOfABlockAreThoseOfAAndBAndX) {
   TypeParam const exec;
   std::int64_t const n = 80;
@@ -152,7 +155,8 @@ TYPED_TEST(ConvergenceOn, TheErrorsOfABlockAreThoseOfAAndBAndX) {
   }
 }
 
-// ||r|| / (||A|| ||x||), where r is made with rounding: of an error of 1e-10, of one below u, and without b.
+// ||r|| / (||A|| ||x||), where r is made with rounding: of an error of 1e-10, of one below u, and
+// without b.
 TEST(Convergence, BoundsTheRelativeResidualByRounding) {
   double const u = 0x1p-53;
   Convergence const convergence(100, 4, 4, 0);

@@ -16,7 +16,8 @@
 namespace strata::test {
 namespace {
 
-/// Entries of both signs whose rows differ by many orders of magnitude; NaN outside the triangle that is read.
+/// Entries of both signs whose rows differ by many orders of magnitude; NaN outside the triangle
+/// that is read.
 HostMatrix badly_scaled(Uplo uplo, std::int64_t n) {
   HostMatrix const values = reference::random(n, n, 1);
   return reference::generate(n, n, [&](auto i, auto j) {
@@ -188,7 +189,8 @@ void scales_as_a_whole(double size, double expected) {
   auto const d = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found.d);
   for (std::size_t i = 0; i < d.extent(0); ++i) EXPECT_EQ(d(i), expected);
 }
-// D A D has its diagonal in [1/2, 2): also just below an odd power of two, where a logarithm rounds to it.
+// D A D has its diagonal in [1/2, 2): also just below an odd power of two, where a logarithm rounds
+// to it.
 TYPED_TEST(Equilibrate, ScalesTheDiagonalToBetweenOneHalfAndTwo) {
   TypeParam const exec;
   std::vector<double> diagonal{0x1p-1074, 0x1.8p-1073, 0x1p-1023, 1, 3, 1e300};

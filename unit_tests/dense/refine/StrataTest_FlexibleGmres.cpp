@@ -22,8 +22,9 @@ template <class Space>
 class FlexibleGmresOn : public testing::Test {};
 TYPED_TEST_SUITE(FlexibleGmresOn, Spaces, SpaceNames);
 
-// As many steps as unknowns at a condition of 1e12: a basis that is orthogonal to rounding leaves a backward error of
-// rounding (Drkosova, Greenbaum, Rozloznik and Strakos). One pass of Gram-Schmidt loses it with the square of the condition.
+// As many steps as unknowns at a condition of 1e12: a basis that is orthogonal to rounding leaves a
+// backward error of rounding (Drkosova, Greenbaum, Rozloznik and Strakos). One pass of Gram-Schmidt
+// loses it with the square of the condition.
 template <class Exec>
 void keeps_its_basis_orthogonal() {
   Exec const exec;

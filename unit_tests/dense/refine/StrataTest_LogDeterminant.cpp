@@ -63,7 +63,8 @@ template <class Exec>
 class LogDeterminant : public testing::Test {};
 TYPED_TEST_SUITE(LogDeterminant, Spaces, SpaceNames);
 
-// The log-determinant of the factor is off by `error`; the estimate must be within its own error bar.
+// The log-determinant of the factor is off by `error`; the estimate must be within its own error
+// bar.
 template <class Exec>
 void corrects_a_single_precision_factor() {
   std::size_t const n = 300;
@@ -219,7 +220,8 @@ TYPED_TEST(LogDeterminant, IsThatOfTheFactorWithoutPositiveDefiniteness) {
   says_nothing_without_positive_definiteness<TypeParam>();
 }
 
-// Flat spectra, graded ones, and one in which a single eigenvalue is all there is of the inverse's norm.
+// Flat spectra, graded ones, and one in which a single eigenvalue is all there is of the inverse's
+// norm.
 template <class Exec>
 void rounding_knows_the_norm_of_the_inverse() {
   for (std::size_t const n : {1, 7, 16, 17, 300})
@@ -286,7 +288,8 @@ TEST(GaussRule, KnowsTheSecondDifference) {
   }
 }
 
-// Wilkinson's graded matrix: tiny eigenvalues must be accurate relatively, as their logarithm is taken.
+// Wilkinson's graded matrix: tiny eigenvalues must be accurate relatively, as their logarithm is
+// taken.
 TEST(GaussRule, IsExactForPolynomials) {
   std::vector<double> diagonal, below;
   for (int i = 0; i < 12; ++i) {

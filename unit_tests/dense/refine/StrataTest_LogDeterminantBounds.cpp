@@ -41,7 +41,8 @@ struct Measure {
     for (std::size_t i = 0; i < nodes.size(); ++i) sum += weights[i] * f(nodes[i]);
     return sum;
   }
-  /// What Lanczos would find in so many steps: the three-term recurrence of the orthonormal polynomials.
+  /// What Lanczos would find in so many steps: the three-term recurrence of the orthonormal
+  /// polynomials.
   Jacobi jacobi(int steps) const {
     Jacobi result;
     std::vector<long double> before(nodes.size(), 0), p(nodes.size(), 1);
@@ -105,7 +106,8 @@ TEST(GaussRadau, LiesBelowTheTruthAndGaussAbove) {
   EXPECT_EQ(complete.radau(0.99), complete.gauss().logarithm);
 }
 
-// One step tells nothing by its Ritz value: what is left is 1 - sqrt(10) ||E||_F by the probes' mean of ||E v||^2.
+// One step tells nothing by its Ritz value: what is left is 1 - sqrt(10) ||E||_F by the probes'
+// mean of ||E v||^2.
 TEST(BelowSpectrum, KnowsTheFrobeniusNormFromTheFirstStep) {
   double const n = 400, error = 1e-3, beside = 2e-3;
   std::vector<Jacobi> const matrices{{{1 + error}, {beside}}, {{1 - error}, {0}}};
@@ -114,8 +116,9 @@ TEST(BelowSpectrum, KnowsTheFrobeniusNormFromTheFirstStep) {
   EXPECT_NEAR(dense::detail::below_spectrum(matrices, n, all), 1 - std::sqrt(10 * squares), 1e-14);
 }
 
-// Many steps: the extreme Ritz value is off by more than eps of the spread in 1e-4 of all draws (Kuczynski and Wozniakowski),
-// where 1.648 sqrt(n) exp(-sqrt(eps) (2 steps - 1)) is that probability's root of the number of probes.
+// Many steps: the extreme Ritz value is off by more than eps of the spread in 1e-4 of all draws
+// (Kuczynski and Wozniakowski), where 1.648 sqrt(n) exp(-sqrt(eps) (2 steps - 1)) is that
+// probability's root of the number of probes.
 TEST(BelowSpectrum, KnowsHowFarRitzValuesAreOff) {
   double const n = 400;
   int const steps = 30;
@@ -124,7 +127,8 @@ TEST(BelowSpectrum, KnowsHowFarRitzValuesAreOff) {
         probes, {std::vector<double>(steps, 2.0), std::vector<double>(steps, 1.0)});
     Quadrature const all{.lowest = 0.5, .highest = 3.5};
     double const found = dense::detail::below_spectrum(matrices, n, all);
-    // of the spread of the Ritz values, which is less than the true one by twice eps of that at most
+    // of the spread of the Ritz values, which is less than the true one by twice eps of that at
+    // most
     double const off = (all.lowest - found) / (all.highest - all.lowest), eps = off / (1 + 2 * off);
     double const probability = 1.648 * std::sqrt(n) * std::exp(-std::sqrt(eps) * (2 * steps - 1));
     EXPECT_NEAR(std::pow(probability, static_cast<double>(probes)) / 1e-4, 1, 1e-9) << probes;
@@ -136,7 +140,8 @@ template <class Space>
 class LogDeterminantBounds : public testing::Test {};
 TYPED_TEST_SUITE(LogDeterminantBounds, Spaces, SpaceNames);
 
-// M = s^-2 I of order n <= the probes, so that ||M^-1||_F is s^2 sqrt(n) exactly: each term is the largest once.
+// M = s^-2 I of order n <= the probes, so that ||M^-1||_F is s^2 sqrt(n) exactly: each term is the
+// largest once.
 template <class Exec>
 void states_each_term_of_the_rounding() {
   using Block = typename LogDeterminantOperators<Exec>::Block;
@@ -166,8 +171,8 @@ TYPED_TEST(LogDeterminantBounds, StateEachTermOfTheRounding) {
   states_each_term_of_the_rounding<TypeParam>();
 }
 
-// A = I whose factor is that of 2 I, by a shift of 1: the least eigenvalue of L^-1 A L^-T is 1/2, by which what rounding does to M
-// is more for A.
+// A = I whose factor is that of 2 I, by a shift of 1: the least eigenvalue of L^-1 A L^-T is 1/2,
+// by which what rounding does to M is more for A.
 TYPED_TEST(LogDeterminantBounds, DivideTheRoundingByTheLeastEigenvalue) {
   TypeParam const exec;
   std::int64_t const n = 16;
@@ -194,7 +199,8 @@ TEST(LogDeterminantEstimate, ItsErrorHasFourStandardErrors) {
   EXPECT_EQ(estimate.error(), 4.75);
 }
 
-// A = 2^1000 I, whose factor is that of I: the logarithms of the scaling and the value are rounded, too.
+// A = 2^1000 I, whose factor is that of I: the logarithms of the scaling and the value are rounded,
+// too.
 TYPED_TEST(LogDeterminantBounds, CountTheScalingAndTheValue) {
   TypeParam const exec;
   std::int64_t const n = 16;

@@ -16,8 +16,9 @@
 #include <string>
 #include <vector>
 
-// The stated error of log-determinants against the true one, over covariance matrices drawn at random.
-// STRATA_TEST_CASES=300 and STRATA_TEST_ORDER=2000 are the long run, which prints a line for each case.
+// The stated error of log-determinants against the true one, over covariance matrices drawn at
+// random. STRATA_TEST_CASES=300 and STRATA_TEST_ORDER=2000 are the long run, which prints a line
+// for each case.
 
 namespace {
 
@@ -149,7 +150,8 @@ TYPED_TEST(LogDeterminantErrorOn, CoversTheRoundingOfFp64) {
   if (std::getenv("STRATA_TEST_CASES") != nullptr) tally.print();
 }
 
-// At all conditions up to fp64's limit; where there is no statement the error is infinite, and the value a number.
+// At all conditions up to fp64's limit; where there is no statement the error is infinite, and the
+// value a number.
 TYPED_TEST(LogDeterminantErrorOn, HoldsForMatricesThatAreNearlySingular) {
   TypeParam const exec;
   HardMatrices draws(5);

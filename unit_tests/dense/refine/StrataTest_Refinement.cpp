@@ -121,7 +121,8 @@ template <class Exec>
 class Refinement : public testing::Test {};
 TYPED_TEST_SUITE(Refinement, Spaces, SpaceNames);
 
-// --- every method, where it must work -------------------------------------------------------------
+// --- every method, where it must work
+// -------------------------------------------------------------
 
 template <class Exec>
 void solves_with_a_single_precision_factor() {
@@ -228,7 +229,8 @@ void takes_matrices_of_any_size() {
 }
 TYPED_TEST(Refinement, TakesMatricesOfAnySize) { takes_matrices_of_any_size<TypeParam>(); }
 
-// In the last iterations p'Ap is subnormal, or nearly, where A is huge: its reciprocal would not be finite.
+// In the last iterations p'Ap is subnormal, or nearly, where A is huge: its reciprocal would not be
+// finite.
 template <class Exec>
 void cg_divides_by_curvatures_of_any_size() {
   std::size_t const n = 60;
@@ -313,7 +315,8 @@ void solves_more_rows_than_a_chunk() {
 }
 TYPED_TEST(Refinement, SolvesMoreRowsThanAChunk) { solves_more_rows_than_a_chunk<TypeParam>(); }
 
-// --- what the report says -------------------------------------------------------------------------
+// --- what the report says
+// -------------------------------------------------------------------------
 
 template <class Exec>
 void needs_no_method_with_an_exact_factor() {
@@ -416,7 +419,8 @@ void gmres_keeps_to_its_memory() {
 }
 TYPED_TEST(Refinement, GmresKeepsToItsMemory) { gmres_keeps_to_its_memory<TypeParam>(); }
 
-/// What a solve asks of the operators: products with A, and applications of M^-1, of all columns together.
+/// What a solve asks of the operators: products with A, and applications of M^-1, of all columns
+/// together.
 struct Work {
   int products = 0, applications = 0;
 };
@@ -614,7 +618,8 @@ TYPED_TEST(Refinement, GoesOnBelowARungWhereThatWillDo) {
   goes_on_below_a_rung_where_that_will_do<TypeParam>();
 }
 
-// --- garbage --------------------------------------------------------------------------------------
+// --- garbage
+// --------------------------------------------------------------------------------------
 
 template <class Exec>
 void automatic_goes_on_to_gmres_when_m_is_negative() {
@@ -741,7 +746,8 @@ TYPED_TEST(Refinement, SurvivesAnOperatorThatBreaks) {
   survives_an_operator_that_breaks<TypeParam>();
 }
 
-// --- mistakes of the caller -----------------------------------------------------------------------
+// --- mistakes of the caller
+// -----------------------------------------------------------------------
 
 template <class Exception, class Function>
 void expect_message(Function const& function, std::string const& expected) {

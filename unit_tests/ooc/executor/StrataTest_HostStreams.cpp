@@ -24,8 +24,9 @@ template <class Exec>
 class HostStreamsOn : public testing::Test {};
 TYPED_TEST_SUITE(HostStreamsOn, Spaces, SpaceNames);
 
-// On hosts the streams share the cores out, as far as tiles and budgets go. Products of small tiles have one thread, others those of
-// their execution space, however many the streams are, so that the bits of L are the same.
+// On hosts the streams share the cores out, as far as tiles and budgets go. Products of small tiles
+// have one thread, others those of their execution space, however many the streams are, so that the
+// bits of L are the same.
 TYPED_TEST(HostStreamsOn, KeepTheCoresBusy) {
   if (!runs_on_host<TypeParam>) GTEST_SKIP() << "a GPU has four streams";
   int const cores = available_cores();

@@ -64,7 +64,8 @@ TEST(RankOrder, PassesItsCheckFor200TileRowsOn64Ranks) {
   }
 }
 
-// A rank gets what its tiles need, once: the row operands, the column operands and the diagonal tiles.
+// A rank gets what its tiles need, once: the row operands, the column operands and the diagonal
+// tiles.
 TEST(RankOrder, BringsEachRankWhatItsTilesNeedOnce) {
   for (std::int64_t const tiles : {1, 5, 12}) {
     for (RankGrid const grid : grids) {
@@ -167,8 +168,8 @@ TEST(RankOrder, OfWholeTasksIsTheSchedule) {
   }
 }
 
-// Two super-panels of what a rank gets, or as many of its longest rows as two blocks have columns; no rank's depends on
-// what another one needs.
+// Two super-panels of what a rank gets, or as many of its longest rows as two blocks have columns;
+// no rank's depends on what another one needs.
 TEST(RankOrder, HasRoomForWhatARankGetsOfTwoSteps) {
   for (auto const& [grid, super_panel, block] :
        {std::tuple(RankGrid{3, 1}, 0, 1), std::tuple(RankGrid{2, 1}, 0, 3),

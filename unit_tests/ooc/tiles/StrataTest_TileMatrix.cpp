@@ -46,7 +46,8 @@ void holds_the_matrix(std::int64_t n, std::int64_t nb, PrecisionRule const& rule
     norm = std::max(norm, sum);
   }
   EXPECT_NEAR(matrix.norm_inf(), norm, 1e-12 * norm);
-  // ||.||_F of each tile, of a diagonal one with both triangles, and of the whole; traces of diagonal tiles.
+  // ||.||_F of each tile, of a diagonal one with both triangles, and of the whole; traces of
+  // diagonal tiles.
   std::vector<double> squares(matrix.norms().squares.size(), 0);
   std::vector<double> traces(matrix.norms().traces.size(), 0);
   double whole = 0;
@@ -170,7 +171,8 @@ TYPED_TEST(TileMatrixOn, KeepsItsChunksBounded) {
             15);
 }
 
-// Rows of tiles go round the nodes, in chunks of their own; the numbers do not depend on where they are.
+// Rows of tiles go round the nodes, in chunks of their own; the numbers do not depend on where they
+// are.
 TYPED_TEST(TileMatrixOn, BindsRowsOfTilesToNodes) {
   TypeParam const exec;
   HostMatrix const A = matern_matrix(50, 0.1);

@@ -89,8 +89,8 @@ TYPED_TEST(TileTeam, SubstitutesWithTheSameBitsOnAnyDevices) {
   substitutes_with_the_same_bits<TypeParam>(PrecisionRule{1e-4});
 }
 
-// Of V = 0 above a row and from that row down the half solves are those of all tiles, without the tiles above: NaN there
-// would show.
+// Of V = 0 above a row and from that row down the half solves are those of all tiles, without the
+// tiles above: NaN there would show.
 template <class Exec>
 void substitutes_from_a_row_on() {
   Exec const exec;

@@ -55,8 +55,8 @@ TileMatrix<Exec> make(MaternCase const& c, TileStorage storage, Devices const& d
   return TileMatrix<Exec>::generate(exec, c.n, c.tile, field, options);
 }
 
-// The least that each of these devices can hold its tiles and factor them with. Asked on the host, where each has a number
-// of its own.
+// The least that each of these devices can hold its tiles and factor them with. Asked on the host,
+// where each has a number of its own.
 template <class Exec>
 std::size_t least_budget(MaternCase const& c, int count, int streams) {
   using Host = Kokkos::DefaultHostExecutionSpace;
@@ -226,7 +226,8 @@ TYPED_TEST(TilesOnDevices, AreRefusedOrOnTheHostWhereAnAllocationFails) {
   }));
 }
 
-// Wider tiles can't be had: where they may lie is as it was, and those before them are made there again.
+// Wider tiles can't be had: where they may lie is as it was, and those before them are made there
+// again.
 TYPED_TEST(TilesOnDevices, AreThereAgainAfterWiderOnesThatHadNoMemory) {
   MaternCase const c{200, 16, 0.1, layered("fp16x2,fp32")};
   Devices const devices = devices_in_turn<TypeParam>(2, std::size_t{1} << 26);
@@ -307,7 +308,8 @@ TYPED_TEST(TilesOnDevices, LeaveLibrariesATenthOfTheMemory) {
   EXPECT_EQ(taken(pool / 9 * 10 + 10), pool);  // the least that there may be
 }
 
-// Layers that break down are promoted where the tiles are, or on the host where these have no room for wider ones.
+// Layers that break down are promoted where the tiles are, or on the host where these have no room
+// for wider ones.
 TYPED_TEST(TilesOnDevices, ClimbTheLadder) {
   // So large that wider tiles take more than the pool of four streams saves by them.
   MaternCase const c{384, 8, 0.3, PrecisionRule{1e-2}, 3.5};
@@ -360,7 +362,8 @@ TYPED_TEST(TilesOnDevices, ShareCheckpointsWithTheHost) {
   std::filesystem::remove_all(folder);
 }
 
-// Each device rounds its own tiles, where the generator may run anywhere; else the instance's device all of them.
+// Each device rounds its own tiles, where the generator may run anywhere; else the instance's
+// device all of them.
 template <class Exec>
 void rounds_on_each_device(bool anywhere, std::size_t expected) {
   Exec const exec;

@@ -84,7 +84,8 @@ TEST(SimulateRanks, OneRankTakesTheTimeOfTheCachesThatHoldAll) {
   }
 }
 
-// Two ranks and two tile rows, by hand: POTRF, its tile to the other rank, TRSM, SYRK, POTRF, and home.
+// Two ranks and two tile rows, by hand: POTRF, its tile to the other rank, TRSM, SYRK, POTRF, and
+// home.
 TEST(SimulateRanks, TwoTileRowsOnTwoRanksByHand) {
   std::int64_t const nb = 64, n = 128;
   PrecisionMap const map(2);

@@ -118,7 +118,8 @@ void expect_all_aggregated(ModelProblem problem) {
   }
 }
 
-// A hash of all aggregates, the same on every backend: rows and couplings that tie are decided alike.
+// A hash of all aggregates, the same on every backend: rows and couplings that tie are decided
+// alike.
 template <class Exec>
 std::uint64_t fingerprint(ModelProblem problem) {
   Level<Exec> const level(problem, size_of(problem));

@@ -122,7 +122,8 @@ void expect_old_after_failure() {
   EXPECT_TRUE(solve(exec, solver, rows.rows()).report.solved());
 }
 
-/// Points of a grid in the plane that springs hold together, along axes and diagonals; nothing holds the whole.
+/// Points of a grid in the plane that springs hold together, along axes and diagonals; nothing
+/// holds the whole.
 struct Springs {
   static constexpr std::int64_t nx = 14, ny = 11;
   std::vector<std::vector<double>> K;
@@ -163,7 +164,8 @@ struct Springs {
   }
 };
 
-// Of a body that floats three motions are mapped to 0; of one that a point holds one, its rotation round it.
+// Of a body that floats three motions are mapped to 0; of one that a point holds one, its rotation
+// round it.
 template <class Exec>
 void expect_projected(std::size_t held, int beside_constants, bool floats) {
   SCOPED_TRACE(held);

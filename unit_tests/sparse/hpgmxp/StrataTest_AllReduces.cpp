@@ -13,7 +13,8 @@
 #include <algorithm>
 #include <vector>
 
-// What is summed over the ranks: this program's MPI_Allreduce comes before the library's (MPI's profiling interface).
+// What is summed over the ranks: this program's MPI_Allreduce comes before the library's (MPI's
+// profiling interface).
 
 namespace {
 
@@ -74,7 +75,8 @@ void expect_sums_of_a_solve(BasisNorm norm) {
   EXPECT_EQ(sums, expected);
 }
 
-/// The benchmark's cycles: of a warm-up, of one timed solve and of the recorded one, 33 of 30 iterations.
+/// The benchmark's cycles: of a warm-up, of one timed solve and of the recorded one, 33 of 30
+/// iterations.
 template <class Exec>
 void expect_sums_of_the_benchmark() {
   auto const comm = test_ranks();

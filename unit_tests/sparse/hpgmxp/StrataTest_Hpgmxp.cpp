@@ -161,7 +161,8 @@ TEST(Hpgmxp, MotifSecondsAreThoseOfTheRegions) {
   EXPECT_EQ(seconds.total(), 111);
 }
 
-// A wait belongs to the motif that it lies in, whichever was told first; one outside of them to none.
+// A wait belongs to the motif that it lies in, whichever was told first; one outside of them to
+// none.
 TEST(Hpgmxp, WaitingIsThatWithinAMotif) {
   Recorder::Clock::time_point const zero;
   auto const span = [&](std::string const& name, int from, int to) {
@@ -229,7 +230,8 @@ TEST(Hpgmxp, ThePenaltyIsAtMostOne) {
   EXPECT_EQ(penalty(5, 0), 1);
 }
 
-// A solve that breaks down spoils its phase, whatever comes after it and however many iterations it took.
+// A solve that breaks down spoils its phase, whatever comes after it and however many iterations it
+// took.
 TEST(Hpgmxp, APhaseCountsItsSolves) {
   HpgmxpPhase phase{Precision::fp32, Precision::fp32, Precision::fp32, {}};
   phase.solve_iterations = 300;
@@ -253,7 +255,8 @@ TEST(Hpgmxp, APhaseCountsItsSolves) {
   EXPECT_NEAR(phase.ms_per_iteration(), 750.0 / 900, 1e-15);
 }
 
-// By hand: flops of the cycles that were done by the seconds, and times an iteration with the penalty.
+// By hand: flops of the cycles that were done by the seconds, and times an iteration with the
+// penalty.
 TEST(Hpgmxp, RatesAndSpeedUpsAreThoseOfTheTimes) {
   HpgmxpResult result;
   result.levels = cube_levels(16);
@@ -292,7 +295,8 @@ void expect_timed_for(double seconds) {
   options.seconds = seconds;
   auto const result = run_hpgmxp(Exec(), comm, options);
   EXPECT_GE(result.mixed->least_seconds, seconds);
-  // Of the slowest rank and of the fastest, on all ranks alike; clocks of two ranks never agree to the last bit.
+  // Of the slowest rank and of the fastest, on all ranks alike; clocks of two ranks never agree to
+  // the last bit.
   for (double const of_all : {result.mixed->seconds, result.mixed->least_seconds}) {
     EXPECT_EQ(comm.max(of_all), of_all);
     EXPECT_EQ(-comm.max(-of_all), of_all);
@@ -324,7 +328,8 @@ void expect_fullscale_takes_what_fp64_reached() {
   EXPECT_FALSE(result.mixed || result.fp64);
 }
 
-// One rank is asked to end in the third timed solve of an hour: this one ends, and what is done by then is the result.
+// One rank is asked to end in the third timed solve of an hour: this one ends, and what is done by
+// then is the result.
 template <class Exec>
 void expect_cut() {
   auto const comm = test_ranks();

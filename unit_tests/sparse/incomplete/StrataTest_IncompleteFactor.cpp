@@ -111,7 +111,8 @@ TEST(HostFactor, IsThatOfTheWholeWithAllFill) {
   EXPECT_LT(difference(all, product(cholesky), dense(A)), 1e-14);
 }
 
-// D. Kershaw's, J. Comput. Phys. 26, 1978: positive definite, the fourth pivot on its pattern is -5.
+// D. Kershaw's, J. Comput. Phys. 26, 1978: positive definite, the fourth pivot on its pattern is
+// -5.
 TEST(HostFactor, ShiftsWhereAPivotIsNotPositive) {
   EntryMap A(4);
   double const entries[4][4] = {{3, -2, 0, 2}, {-2, 3, -2, 0}, {0, -2, 3, -2}, {2, 0, -2, 3}};

@@ -39,8 +39,8 @@ template <class Space>
 struct ConjugateGradientsTest : testing::Test {};
 TYPED_TEST_SUITE(ConjugateGradientsTest, Spaces, SpaceNames);
 
-// A slender body under forces everywhere: before its vectors were fp64 at the beginning, CG took 70 iterations with a
-// preconditioner in fp32 where it takes 53 in fp64.
+// A slender body under forces everywhere: before its vectors were fp64 at the beginning, CG took 70
+// iterations with a preconditioner in fp32 where it takes 53 in fp64.
 TYPED_TEST(ConjugateGradientsTest, TakesNoMoreIterationsInLowPrecision) {
   Communicator const comm = test_ranks();
   for (auto const& size : {ModelSize{20, 4, 4}, ModelSize{40, 3, 3}}) {
@@ -63,7 +63,8 @@ TYPED_TEST(ConjugateGradientsTest, TakesNoMoreIterationsInLowPrecision) {
       EXPECT_LE(system.residual(), 1.01 * std::max(report.relative_residual, options.tolerance));
       EXPECT_TRUE(report.solved());  // on some ranks at the limit of fp64
       if (precision == Precision::fp64) in_fp64 = report.iterations;
-      // Aggregates end at the ranks: of many small ones the cycle in 16 bits may be too poor, and the ladder is climbed.
+      // Aggregates end at the ranks: of many small ones the cycle in 16 bits may be too poor, and
+      // the ladder is climbed.
       if (traits(precision).bytes == 2 && comm.size() > 4) continue;
       EXPECT_EQ(report.attempts.size(),
                 1u);  // and none is given up while x improves but the residual stays
@@ -72,8 +73,8 @@ TYPED_TEST(ConjugateGradientsTest, TakesNoMoreIterationsInLowPrecision) {
   }
 }
 
-// Where CG is far from the tolerance M has vectors in fp64, near it in Scalar, and a cycle made from another has its
-// matrices.
+// Where CG is far from the tolerance M has vectors in fp64, near it in Scalar, and a cycle made
+// from another has its matrices.
 TYPED_TEST(ConjugateGradientsTest, RoundsThePreconditionersVectorsWhereThatCostsNothing) {
   using Wide = Vector<double, typename TypeParam::memory_space>;
   using Narrow = Vector<float, typename TypeParam::memory_space>;
@@ -114,8 +115,8 @@ TYPED_TEST(ConjugateGradientsTest, RoundsThePreconditionersVectorsWhereThatCosts
   }
 }
 
-// Residuals of the biharmonic operator rise far above what they were. Wherever CG is ended, the x that it leaves is no worse than ten
-// times the best that it has met.
+// Residuals of the biharmonic operator rise far above what they were. Wherever CG is ended, the x
+// that it leaves is no worse than ten times the best that it has met.
 TYPED_TEST(ConjugateGradientsTest, LeavesAnXNearTheBestThatItMet) {
   Communicator const comm = test_ranks();
   System<TypeParam> system(biharmonic(comm, 60), comm);

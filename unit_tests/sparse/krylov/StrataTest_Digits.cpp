@@ -101,7 +101,8 @@ TYPED_TEST(DigitsTest, TheErrorIsNearTheTruth) {
       }
 }
 
-// A residual of 1e-10 leaves an error of 1e-5 and more here; what the residual still gains costs little.
+// A residual of 1e-10 leaves an error of 1e-5 and more here; what the residual still gains costs
+// little.
 TYPED_TEST(DigitsTest, GoesOnWhereFewDigitsWouldBeRight) {
   Communicator const comm = test_ranks();
   if (comm.size() > 1) return;

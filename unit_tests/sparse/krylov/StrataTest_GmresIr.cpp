@@ -144,7 +144,8 @@ TYPED_TEST(GmresIrTest, Fp32InsideNeedsAFewIterationsMore) {
   }
 }
 
-// A cycle of a basis in fp16 gains no more than its unit roundoff lets it; several reach what one of fp32 does.
+// A cycle of a basis in fp16 gains no more than its unit roundoff lets it; several reach what one
+// of fp32 does.
 TYPED_TEST(GmresIrTest, StoresTheBasisInFp16) {
   Communicator const comm = test_ranks();
   KrylovOptions gmres;

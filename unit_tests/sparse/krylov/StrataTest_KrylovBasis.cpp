@@ -27,7 +27,8 @@ double dot(std::vector<double> const& a, std::vector<double> const& b) {
   return static_cast<double>(sum);
 }
 
-/// Old vector k = Q h + beta q, and q is as long as it should be and orthogonal to the others, over the ranks.
+/// Old vector k = Q h + beta q, and q is as long as it should be and orthogonal to the others, over
+/// the ranks.
 void expect_column(Communicator const& comm, sparse::HessenbergColumn const& column,
                    std::vector<double> const& old, std::vector<std::vector<double>> const& Q,
                    std::vector<double> const& q, double u) {
@@ -85,7 +86,8 @@ void expect_orthonormal(std::int64_t rows, int vectors, BasisNorm norm, double l
   }
 }
 
-/// Vector 0 is alpha r, rounded to what is stored; entries of length 1 neither overflow nor get lost.
+/// Vector 0 is alpha r, rounded to what is stored; entries of length 1 neither overflow nor get
+/// lost.
 template <class Exec, class Scalar, class Stored>
 void expect_started() {
   Exec const exec;

@@ -14,7 +14,8 @@
 #include <cmath>
 #include <limits>
 
-// When a sparse solve ends, what it then says, and which x it leaves: whatever the size of the numbers.
+// When a sparse solve ends, what it then says, and which x it leaves: whatever the size of the
+// numbers.
 
 namespace {
 
@@ -53,7 +54,8 @@ TEST(Norms, AreThoseOfAnyNumbers) {
   EXPECT_TRUE(std::isnan(backward_error(infinity, 1, 1, 1)));
 }
 
-/// The solution of 2^of_A A x = 2^of_b b is 2^(of_b - of_A) times that of A x = b, and is found as well.
+/// The solution of 2^of_A A x = 2^of_b b is 2^(of_b - of_A) times that of A x = b, and is found as
+/// well.
 template <class Exec>
 void expect_any_scale(SolverKind solver, Precision precision, int of_A, int of_b) {
   SCOPED_TRACE(testing::Message() << name_of(solver) << " 2^" << of_A << " 2^" << of_b);
@@ -133,7 +135,8 @@ TYPED_TEST(OuterIterationTest, StartsFromZeroIfTheGuessIsNoNumber) {
   EXPECT_EQ(report.attempts.size(), 1u);
 }
 
-// b is not in the range: residuals fall a little, then rise without end as x grows along the null space.
+// b is not in the range: residuals fall a little, then rise without end as x grows along the null
+// space.
 TYPED_TEST(OuterIterationTest, LeavesTheBestOfTheIterates) {
   Communicator const comm = test_ranks();
   TypeParam const exec;
@@ -158,7 +161,8 @@ TYPED_TEST(OuterIterationTest, LeavesTheBestOfTheIterates) {
       EXPECT_LE(report.relative_residual, 1);
       double size = 0;
       for (double const value : to_host(exec, x)) size = std::max(size, std::abs(value));
-      // Of four terms a row, up to 2 ||x||, in fp64: 8 eps ||x|| a row, and 20 rows' worth of it beside ||b|| = 10.
+      // Of four terms a row, up to 2 ||x||, in fp64: 8 eps ||x|| a row, and 20 rows' worth of it
+      // beside ||b|| = 10.
       EXPECT_NEAR(true_residual(exec, rows, A, b, x), report.relative_residual,
                   1e-12 + 16 * 0x1p-52 * comm.max(size));
       double before = 1;
@@ -169,8 +173,8 @@ TYPED_TEST(OuterIterationTest, LeavesTheBestOfTheIterates) {
     }
 }
 
-// A is far from 1, so that x is found as a multiple, which fp64 then rounds to few digits, to 0 or to infinity: what is
-// left is judged by b - A x of A and of the numbers that are given back.
+// A is far from 1, so that x is found as a multiple, which fp64 then rounds to few digits, to 0 or
+// to infinity: what is left is judged by b - A x of A and of the numbers that are given back.
 TYPED_TEST(OuterIterationTest, LeavesNoWorseXThanTheGuessWhereFp64HasNotTheSolution) {
   Communicator const comm = test_ranks();
   TypeParam const exec;
@@ -237,8 +241,9 @@ TYPED_TEST(OuterIterationTest, EndsWhereFp64CanDoNoBetter) {
   }
 }
 
-// The preconditioner inverts A, so that the first step leaves nothing but rounding of the guess, to which no direction is
-// orthogonal: CG once went on from it with steps that made it grow, to the last iteration.
+// The preconditioner inverts A, so that the first step leaves nothing but rounding of the guess, to
+// which no direction is orthogonal: CG once went on from it with steps that made it grow, to the
+// last iteration.
 TYPED_TEST(OuterIterationTest, EndsWhereOneStepLeavesOnlyRounding) {
   TypeParam const exec;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
@@ -374,7 +379,8 @@ TYPED_TEST(OuterIterationTest, RefusesVectorsOfOtherLengths) {
   EXPECT_GT(sparse::detail::norm(exec, comm, enough, A.rows()), 1);
 }
 
-// On one rank after the other: all throw the same, or all have the best x so far, and the solver still works.
+// On one rank after the other: all throw the same, or all have the best x so far, and the solver
+// still works.
 TYPED_TEST(OuterIterationTest, OutlivesEachAllocationThatFails) {
   Communicator const comm = test_ranks();
   TypeParam const exec;

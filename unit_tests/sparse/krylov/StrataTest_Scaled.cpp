@@ -23,7 +23,8 @@ using namespace strata::test;
 
 using Entry = std::function<double(std::int64_t, std::int64_t)>;
 
-/// Five points on a square of that many; `times` multiplies entry (i, j), `convection` makes it unsymmetric.
+/// Five points on a square of that many; `times` multiplies entry (i, j), `convection` makes it
+/// unsymmetric.
 HostRows square(Communicator const& comm, std::int64_t points, double convection,
                 Entry const& times) {
   HostRows whole;
@@ -73,8 +74,8 @@ template <class Space>
 struct ScaledTest : testing::Test {};
 TYPED_TEST_SUITE(ScaledTest, Spaces, SpaceNames);
 
-// A penalty fixes an unknown; ||b|| is then that of the penalties, beside which all other rows once counted for nothing:
-// "converged" after one iteration, 9 % wrong.
+// A penalty fixes an unknown; ||b|| is then that of the penalties, beside which all other rows once
+// counted for nothing: "converged" after one iteration, 9 % wrong.
 TYPED_TEST(ScaledTest, PenaltiesHideNoOtherRow) {
   Communicator const comm = test_ranks();
   std::int64_t const points = 20;
@@ -131,7 +132,8 @@ TYPED_TEST(ScaledTest, RowsOrColumnsMayBeInAnyUnits) {
   EXPECT_LE(report.iterations, 40);
 }
 
-// D T D: no one number scales it, so that a third of the diagonal was 0 in fp32 and there was no preconditioner.
+// D T D: no one number scales it, so that a third of the diagonal was 0 in fp32 and there was no
+// preconditioner.
 TYPED_TEST(ScaledTest, TakesADiagonalOfAllNumbersThatFp64Has) {
   Communicator const comm = test_ranks();
   auto const numbers = random_vector(900, 9);
@@ -182,7 +184,8 @@ TYPED_TEST(ScaledTest, ProductsWithPowersAreExact) {
   EXPECT_EQ(to_host(exec, y)[3], 0);
 }
 
-// One rank alone has had enough: all must hear of it, else the others wait in the next sum for ever.
+// One rank alone has had enough: all must hear of it, else the others wait in the next sum for
+// ever.
 TYPED_TEST(ScaledTest, CallbacksThatThrowOnOneRankEndAll) {
   Communicator const comm = test_ranks();
   TypeParam const exec;

@@ -25,7 +25,8 @@ template <class Space>
 struct SingularTest : testing::Test {};
 TYPED_TEST_SUITE(SingularTest, Spaces, SpaceNames);
 
-/// Chains one after the other, unknown k of `lengths.size()` chains in turn; those in `held` are held at their first end.
+/// Chains one after the other, unknown k of `lengths.size()` chains in turn; those in `held` are
+/// held at their first end.
 struct Chains {
   std::vector<std::int64_t> lengths;
   std::vector<bool> held;
@@ -121,7 +122,8 @@ struct Floating {
   }
 };
 
-// b is compatible to quadrature only: x once grew to 1e12 along the null space, and was called solved.
+// b is compatible to quadrature only: x once grew to 1e12 along the null space, and was called
+// solved.
 TYPED_TEST(SingularTest, RightHandSidesThatNearlyFitAreProjected) {
   Chains const chains{{60, 90, 40}, {false, true, false}};
   for (double const incompatible : {0.0, 1e-8, 1e-5, 5e-4, 0.1}) {
@@ -193,7 +195,8 @@ TYPED_TEST(SingularTest, UnsymmetricOnesAreSolvedWhereBFitsAndRefusedElsewhere) 
   EXPECT_NE(wrong.remarks_on_solution()[0].find("not symmetric"), std::string::npos);
 }
 
-// Sums up to 1e-13 of what is added are rounding, on both sides of it: of 4 in the inner rows, 2 in the first.
+// Sums up to 1e-13 of what is added are rounding, on both sides of it: of 4 in the inner rows, 2 in
+// the first.
 TYPED_TEST(SingularTest, SumsOfRowsAreZeroUpToRounding) {
   Communicator const comm = test_ranks();
   TypeParam const exec;

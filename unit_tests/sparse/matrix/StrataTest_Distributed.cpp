@@ -218,7 +218,8 @@ void expect_stencil() {
   }
 }
 
-/// A ring of `n` rows with all kinds of numbers that fp8_e4m3 has: normal, subnormal and the largest, of both signs.
+/// A ring of `n` rows with all kinds of numbers that fp8_e4m3 has: normal, subnormal and the
+/// largest, of both signs.
 struct Fp8Rows {
   std::int64_t first, n;  ///< first row of this rank, rows in all
   template <class Emit>

@@ -361,7 +361,8 @@ TYPED_TEST(EllMatrixTest, EntriesUpToTheDiagonalComeFirst) {
   }
 }
 
-/// 64 rows, of which those from 48 on have entries of the halo, at distances that all of a slice could share.
+/// 64 rows, of which those from 48 on have entries of the halo, at distances that all of a slice
+/// could share.
 struct HaloRows {
   template <class Emit>
   KOKKOS_FUNCTION void operator()(std::int64_t row, Emit const& emit) const {

@@ -160,8 +160,8 @@ void expect_sweeps(std::int64_t n, Source const& source, ColouringMethod method)
     expect_sweeps(exec, rows, order, make_sliced_ell_matrix(exec, n, n, permuted, least));
 }
 
-/// From zero a forward sweep is, to the bit, a full one of zeros, which is compared with the sequential loop; what
-/// x holds before it, here NaN, doesn't count.
+/// From zero a forward sweep is, to the bit, a full one of zeros, which is compared with the
+/// sequential loop; what x holds before it, here NaN, doesn't count.
 template <class Exec, class Value, class Scalar, class Source>
 void expect_zeros_left_out(std::int64_t n, Source const& source, ColouringMethod method) {
   Exec const exec;

@@ -34,7 +34,8 @@ Table table_of(HostRows const& rows, std::int64_t first) {
   return table;
 }
 
-/// Rows [first, end) of a random matrix with `cols` columns; small integers, so that sums are exact.
+/// Rows [first, end) of a random matrix with `cols` columns; small integers, so that sums are
+/// exact.
 HostRows random_rows(std::int64_t first, std::int64_t end, std::int64_t cols, std::uint64_t seed) {
   HostRows rows;
   for (std::int64_t i = first; i < end; ++i) {

@@ -46,7 +46,8 @@ TEST(OnednnMatmul, EqualsTheReferenceForAllTransposesAndFactors) {
   }
 }
 
-// fork() copies none of the threads that a product has started, for which the next one would wait for ever.
+// fork() copies none of the threads that a product has started, for which the next one would wait
+// for ever.
 TEST(OnednnMatmul, RefusesInAForkOfAProcessThatHasUsedIt) {
   using Stored = StoredMatrix<Kokkos::DefaultHostExecutionSpace>;
   vendor::OnednnMatmul matmul;
