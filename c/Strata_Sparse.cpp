@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Sparse systems:
-// a matrix in compressed rows, the solver that chooses, its preconditioner by itself.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Sparse systems: a matrix in compressed rows, the solver that chooses, its preconditioner by
+// itself.
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_CallersCsr.hpp>
 #include <c/detail/Strata_Options.hpp>
@@ -159,6 +161,8 @@ struct System {
     std::optional<SparsePreconditioner> M;
     if (given.preconditioner_only)
       M.emplace(exec, A, given.options);
+    else if (solver)
+      made.emplace(solver->updated(exec, A));
     else
       made.emplace(exec, A, given.options);
     exec.fence("strata::c::sparse_set_up");
@@ -169,7 +173,7 @@ struct System {
   SparsePreconditioner const& only() {
     if (!preconditioner) {
       SparseOptions options = given.options;
-      options.preconditioner = solver->set_up().preconditioner;
+      options.preconditioner = solver->set_up_report().preconditioner;
       preconditioner.emplace(exec, matrix, options);
     }
     return *preconditioner;
@@ -270,7 +274,7 @@ strata_status set_up(char const* name, int64_t n, Index const* begin, Index cons
     auto& work = made->work();
     std::string text;
     if (work.solver)
-      for (auto const& remark : work.solver->set_up().remarks_on_matrix())
+      for (auto const& remark : work.solver->set_up_report().remarks_on_matrix())
         text += (text.empty() ? "" : " ") + remark;
     *solver = made.release();
     return {STRATA_SUCCESS, text};
@@ -316,7 +320,7 @@ strata_status strata_sparse_solve(strata_sparse* solver, int64_t nrhs, double co
     require_matrix("X", X, n, nrhs, ldx, sizeof(double), 5, 6);
     require(!overlap(B, ldb, X, ldx, n, nrhs), "X overlaps B");
     require_report(report);
-    SparseReport shown = work.solver->set_up();
+    SparseReport shown = work.solver->set_up_report();
     Outcome outcome;
     for (std::int64_t j = 0; j < nrhs; ++j) {
       Operand<double> const b(work.exec, const_cast<double*>(B) + j * ldb, n, 1,
@@ -362,7 +366,7 @@ strata_status strata_sparse_describe(strata_sparse const* solver, strata_sparse_
     Caller const caller;
     System const& work = solver->work();
     require(work.solver.has_value(), "the solver was set up with preconditioner_only");
-    give(filled(work.solver->set_up()), report);
+    give(filled(work.solver->set_up_report()), report);
     return {};
   });
 }

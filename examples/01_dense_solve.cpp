@@ -1,7 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Solves a dense
-// symmetric positive definite system A x = b with the defaults. The matrix is the covariance of a
-// time series, and x the weights of the best linear estimate of its mean, which a formula gives as
-// well.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Solves a dense symmetric positive definite system A x = b with the defaults. The matrix is the
+// covariance of a time series, and x the weights of the best linear estimate of its mean, which a
+// formula gives as well.
 #include <dense/Strata_Cholesky.hpp>
 
 #include <Kokkos_Core.hpp>

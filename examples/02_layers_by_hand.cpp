@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Chooses the
-// layers of precision by hand, in the type: fp16 far from the diagonal, fp32 near and on it. Prints
-// what the factorisation and the refined solve report.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Chooses the layers of precision by hand, in the type: fp16 far from the diagonal, fp32 near and
+// on it. Prints what the factorisation and the refined solve report.
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_KokkosNames.hpp>

@@ -1,7 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause The logarithm of
-// a determinant, once from a factor in fp64 and once from a factor in fp16 and fp32. Each comes
-// with the error that it may have. The exact value is known, as the matrix is the covariance of a
-// Markov process.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The logarithm of a determinant, once from a factor in fp64 and once from one in fp16 and fp32,
+// each with the error that it may have. The exact value is known, as the matrix is the covariance
+// of a Markov process.
 #include <dense/Strata_Cholesky.hpp>
 
 #include <Kokkos_Core.hpp>

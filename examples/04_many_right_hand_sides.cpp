@@ -1,6 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause One factor, many
-// right-hand sides: n bodies that all exchange heat, for 32 initial states at once, in implicit
-// steps of time. Each step solves (1 + dt K) T_new = T in place; the matrix is factored once.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// One factor, many right-hand sides: n bodies that all exchange heat, for 32 initial states at
+// once, in implicit steps of time. Each step solves (1 + dt K) T_new = T in place; the matrix is
+// factored once.
 #include <dense/Strata_Cholesky.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -1,7 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Fits a Matern
-// covariance to observations by maximum likelihood, says how well its parameters are known, and
-// predicts the field, by kriging, at locations that were held back. The covariance that the
-// observations are drawn from is known.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Fits a Matern covariance to observations by maximum likelihood, says how well its parameters are
+// known, and predicts the field, by kriging, at locations that were held back. The covariance that
+// the observations are drawn from is known.
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_Fit.hpp>
 #include <geostat/Strata_Prediction.hpp>

@@ -1,7 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Solves a sparse
-// system whose matrix is a KokkosSparse::CrsMatrix: Poisson's equation on a grid, by five points.
-// The solver sees that the matrix is symmetric and takes conjugate gradients with algebraic
-// multigrid.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Solves a sparse system whose matrix is a KokkosSparse::CrsMatrix: Poisson's equation on a grid,
+// by five points. The solver sees that the matrix is symmetric and takes conjugate gradients with
+// algebraic multigrid.
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_KernelsMatrix.hpp>
 

@@ -1,7 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause A preconditioner
-// of one's own, z = M^-1 r, under conjugate gradients. Couplings along x are a hundred times
-// stronger than along y: each line along x is solved exactly, in fp32. A.scatter brings r from the
-// solver's order to that in which rows were given.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A preconditioner of one's own, z = M^-1 r, under conjugate gradients. Couplings along x are a
+// hundred times stronger than along y: each line along x is solved exactly, in fp32. A.scatter
+// brings r from the solver's order to that in which rows were given.
 #include <sparse/Strata_Sparse.hpp>
 
 #include <Kokkos_Core.hpp>

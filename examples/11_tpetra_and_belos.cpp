@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause An application
-// with Tpetra's matrices and Belos' solvers takes Strata's preconditioner, algebraic multigrid in
-// fp32, as a Tpetra::Operator. The rest is as it would be with any other.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// An application with Tpetra's matrices and Belos' solvers takes Strata's preconditioner, algebraic
+// multigrid in fp32, as a Tpetra::Operator. The rest is as it would be with any other.
 #include <trilinos/Strata_TpetraPreconditioner.hpp>
 
 #include <BelosSolverFactory_Tpetra.hpp>

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause What is a
-// solution worth? A small backward error is no small error where A is ill-conditioned. The factor
-// estimates the condition number, which tells how many digits of x to trust.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What is a solution worth? A small backward error is no small error where A is ill-conditioned:
+// the condition number, which the factor estimates, tells how many digits of x to trust.
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_KokkosNames.hpp>

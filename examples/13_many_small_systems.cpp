@@ -1,6 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Many small
-// systems in one call: kriging by neighbours. Each of 20000 places on a line is predicted from the
-// 24 nearest of its observations, which takes the solution of a system of 24 unknowns a place.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Many small systems in one call: kriging by neighbours. Each of 20000 places on a line is
+// predicted from the 24 nearest of its observations, which takes the solution of a system of 24
+// unknowns a place.
 #include <dense/Strata_BatchedCholesky.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -1,7 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause A matrix that
-// the ranks have in ScaLAPACK's block-cyclic form already: solved to fp64 accuracy with tiles of
-// lower precision, its factor put in its place. A descriptor is nine integers. Start it with
-// `mpirun -np 2`.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A matrix that the ranks have in ScaLAPACK's block-cyclic form already: solved to fp64 accuracy
+// with tiles of lower precision, its factor put in its place. A descriptor is nine integers. Start
+// it with `mpirun -np 2`.
 #include <comm/Strata_Communicator.hpp>
 #include <ooc/Strata_BlockCyclicTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>

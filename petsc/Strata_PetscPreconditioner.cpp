@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause A preconditioner
-// of PETSc: strata.h behind PETSc's PCSHELL, which needs no header that PETSc does not install.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A preconditioner of PETSc: strata.h behind PETSc's PCSHELL, which needs no header that PETSc does
+// not install.
 #include <petscksp.h>
 #include <strata.h>
 

@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause What is known of
-// a covariance's parameters: gradients, the Fisher information, standard errors, profile intervals.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known of a covariance's parameters: gradients, the Fisher information, standard errors,
+// profile intervals.
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_GeostatFields.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>

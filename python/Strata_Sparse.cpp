@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse systems of one process: the solver that chooses, and preconditioners by themselves.
+#include <c/runtime/Strata_SparseSystem.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
@@ -10,14 +11,7 @@
 #include <sparse/Strata_SparseFields.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
-#include <sparse/direct/Strata_SparseFactor.hpp>
-#include <sparse/incomplete/Strata_IncompleteFactor.hpp>
-#include <sparse/krylov/Strata_Jacobi.hpp>
-#include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
-#include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
-#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -92,58 +86,6 @@ HostRows rows(Integers const& begin, Integers const& column, In const& value) {
   return checked(begin, column, value, "row", "column");
 }
 
-// M^-1 as one linear operator: the matrices in low precision, vectors in fp64.
-struct Preconditioning {
-  Preconditioning(Exec const& exec, Matrix const& A, SparseOptions const& options)
-      : matrix(A),
-        r(matrix.allocate<double>(exec, "strata::python::preconditioner::r")),
-        z(matrix.allocate<double>(exec, "strata::python::preconditioner::z")) {
-    using Cycle = AlgebraicMultigrid<Exec, double>;
-    using Factor = IncompleteFactor<Exec, double>;
-    auto single = single_level(matrix);
-    single.steps = options.amg.steps;
-    switch (options.preconditioner) {
-      case PreconditionerKind::None:
-        return;
-      case PreconditionerKind::Ic:
-        M = Factor(exec, matrix, IncompleteKind::Cholesky, options.fill, options.precision);
-        return;
-      case PreconditionerKind::Ilu:
-        M = Factor(exec, matrix, IncompleteKind::Lu, options.fill, options.precision);
-        return;
-      case PreconditionerKind::Direct:
-        M = SparseFactor<Exec>(exec, matrix, is_symmetric(exec, matrix));
-        return;
-      case PreconditionerKind::Chebyshev:
-      case PreconditionerKind::L1Jacobi:
-        single.smoother = options.preconditioner == PreconditionerKind::Chebyshev
-                              ? Smoother::Chebyshev
-                              : Smoother::L1Jacobi;
-        M = Cycle(exec, single, options.precision);
-        return;
-      case PreconditionerKind::Jacobi:
-        M = Jacobi<Exec, double>(exec, matrix);
-        return;
-      case PreconditionerKind::GaussSeidel:
-        M = Cycle(exec, single, options.precision);
-        return;
-      default:
-        auto amg = options.amg;
-        amg.keeps_patterns = false;
-        M = Cycle(exec, make_algebraic_hierarchy(exec, matrix, amg), options.precision);
-    }
-  }
-  void apply(Exec const& exec, Reals const& natural, Reals const& result) const {
-    matrix.gather(exec, natural, r);
-    M.apply(exec, r, z);
-    matrix.scatter(exec, z, result);
-  }
-
-  Matrix matrix;
-  sparse::Preconditioner<Exec, double> M;
-  Reals r, z;
-};
-
 // A matrix, and what works with it. They share its Views, so that a solver's preconditioner is
 // here, too.
 struct System {
@@ -155,7 +97,7 @@ struct System {
   Exec exec = *instance;
   Matrix matrix;
   std::optional<SparseSolver<Exec>> solver;
-  std::optional<Preconditioning> preconditioning;
+  std::optional<c::SparsePreconditioner> preconditioning;
 };
 
 class Sparse : public detail::Worked<System> {

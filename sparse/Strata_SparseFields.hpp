@@ -155,6 +155,27 @@ constexpr auto fields_of_matrix() {
             {.told = Told::InPython}));
 }
 
+/// What is told of incomplete factors.
+constexpr auto fields_of_factors() {
+  using R = SparseReport;
+  return std::tuple(
+      Field("incomplete",
+            [](R const& r) {
+              return r.has_incomplete_factor() ? std::optional(r.incomplete) : std::nullopt;
+            },
+            "Incomplete factors that were used last.",
+            {.absent = "there are none", .is_omitted = true, .told = Told::InDocuments}),
+      Field("factor_entries", [](R const& r) { return r.incomplete.entries; },
+            "Number of entries of incomplete factors, with the diagonal; 0: there are none.",
+            {.told = Told::InPython}),
+      Field("factor_shift", [](R const& r) { return r.incomplete.shift; },
+            "Shift of the diagonal: incomplete factors are those of A + factor_shift diag(A).",
+            {.told = Told::InPython}),
+      Field("replaced_pivots", [](R const& r) { return r.incomplete.replaced; },
+            "Number of pivots of incomplete factors that were too small.",
+            {.told = Told::InPython}));
+}
+
 /// What is told of the method and of what it took.
 constexpr auto fields_of_method() {
   using R = SparseReport;
@@ -172,21 +193,6 @@ constexpr auto fields_of_method() {
             {.schema = detail::row_schema}),
       Field("modes", &R::modes, "Number of unknowns of an aggregate of multigrid.",
             {.schema = detail::row_schema}),
-      Field("incomplete",
-            [](R const& r) {
-              return r.has_incomplete_factor() ? std::optional(r.incomplete) : std::nullopt;
-            },
-            "Incomplete factors that were used last.",
-            {.absent = "there are none", .is_omitted = true, .told = Told::InDocuments}),
-      Field("factor_entries", [](R const& r) { return r.incomplete.entries; },
-            "Number of entries of incomplete factors, with the diagonal; 0: there are none.",
-            {.told = Told::InPython}),
-      Field("factor_shift", [](R const& r) { return r.incomplete.shift; },
-            "Shift of the diagonal: incomplete factors are those of A + factor_shift diag(A).",
-            {.told = Told::InPython}),
-      Field("replaced_pivots", [](R const& r) { return r.incomplete.replaced; },
-            "Number of pivots of incomplete factors that were too small.",
-            {.told = Told::InPython}),
       Field("has_old_pattern", &R::has_old_pattern,
             "Whether multigrid's aggregates and patterns were kept from an old matrix.",
             {.told = Told::InPython}),
@@ -275,7 +281,7 @@ constexpr auto fields_of_solution() {
 /// What is told of a solve.
 constexpr auto fields_of(SparseReport const*) {
   return std::tuple_cat(detail::fields_of_solution(), detail::fields_of_matrix(),
-                        detail::fields_of_method());
+                        detail::fields_of_factors(), detail::fields_of_method());
 }
 
 }  // namespace strata::sparse

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Runs before the
-// linked libraries begin. OpenBLAS then starts its threads, each with a buffer. If a limit on
-// address space leaves no buffer, it tries for ever to get one.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Before the libraries that are linked in begin: OpenBLAS starts its threads then, each with a
+// buffer, and tries for ever to get one that a limit on address space does not leave.
 #if defined(__ELF__) && defined(__linux__)
 
 #include <dlfcn.h>

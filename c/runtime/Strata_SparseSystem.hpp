@@ -5,9 +5,12 @@
 
 #include <c/runtime/Strata_Runtime.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/direct/Strata_SparseFactor.hpp>
+#include <sparse/incomplete/Strata_IncompleteFactor.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
@@ -28,18 +31,38 @@ struct SparsePreconditioner {
         r(matrix.allocate<double>(exec, "strata::c::preconditioner::r")),
         z(matrix.allocate<double>(exec, "strata::c::preconditioner::z")) {
     using Cycle = sparse::AlgebraicMultigrid<Exec, double>;
+    using Factor = sparse::IncompleteFactor<Exec, double>;
+    auto single = sparse::single_level(matrix);
+    single.steps = options.amg.steps;
     switch (options.preconditioner) {
       case sparse::PreconditionerKind::None:
+        return;
+      case sparse::PreconditionerKind::Ic:
+        M = Factor(exec, matrix, sparse::IncompleteKind::Cholesky, options.fill, options.precision);
+        return;
+      case sparse::PreconditionerKind::Ilu:
+        M = Factor(exec, matrix, sparse::IncompleteKind::Lu, options.fill, options.precision);
+        return;
+      case sparse::PreconditionerKind::Direct:
+        M = sparse::SparseFactor<Exec>(exec, matrix, sparse::is_symmetric(exec, matrix));
+        return;
+      case sparse::PreconditionerKind::Chebyshev:
+      case sparse::PreconditionerKind::L1Jacobi:
+        single.smoother = options.preconditioner == sparse::PreconditionerKind::Chebyshev
+                              ? sparse::Smoother::Chebyshev
+                              : sparse::Smoother::L1Jacobi;
+        M = Cycle(exec, single, options.precision);
         return;
       case sparse::PreconditionerKind::Jacobi:
         M = sparse::Jacobi<Exec, double>(exec, matrix);
         return;
       case sparse::PreconditionerKind::GaussSeidel:
-        M = Cycle(exec, sparse::single_level(matrix), options.precision);
+        M = Cycle(exec, single, options.precision);
         return;
       default:
-        M = Cycle(exec, sparse::make_algebraic_hierarchy(exec, matrix, options.amg),
-                  options.precision);
+        auto amg = options.amg;
+        amg.keeps_patterns = false;
+        M = Cycle(exec, sparse::make_algebraic_hierarchy(exec, matrix, amg), options.precision);
     }
   }
   /// result = M^-1 natural, both in the caller's order. Collective; enqueued.

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause One dense and
-// one sparse system with what is installed, and a matrix of Kokkos Kernels'; exit status 0 if all
-// is well.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// One dense and one sparse system with what is installed, and a matrix of Kokkos Kernels'; exit
+// status 0 if all is well.
 #include <core/info/Strata_Version.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>

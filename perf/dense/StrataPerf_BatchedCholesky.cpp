@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Many small
-// systems in one call, beside the vendor's batched potrf and potrs, or a loop of LAPACK's.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Many small systems in one call, beside the vendor's batched potrf and potrs, or a loop of
+// LAPACK's.
 #include <core/blas/Strata_FlopCount.hpp>
 #include <dense/Strata_BatchedCholesky.hpp>
 

@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Measures leaf
-// sizes on the device at hand and writes its rows of the table that the library compiles in.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Measures leaf sizes on the device at hand and writes its rows of the table that the library
+// compiles in.
 #include <core/Strata_MatrixRef.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/problems/Strata_Generators.hpp>

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause The out-of-core
-// study: variants, budgets, devices and precisions on Matern matrices (nu = 1/2), as paper B has
-// them, to a table and JSON for perf/figures/paper_b.py.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The out-of-core study: variants, budgets, devices and precisions on Matern matrices (nu = 1/2),
+// as paper B has them, to a table and JSON for perf/figures/paper_b.py.
 #include "Strata_OocStudy.hpp"
 
 #include <core/info/Strata_Version.hpp>

@@ -1,5 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Tpetra and Belos
-// with several preconditioners, side by side: how an application that has them takes Strata's.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Tpetra and Belos with several preconditioners, side by side: how an application that has them
+// takes Strata's.
+
 #include "Strata_TrilinosMatrices.hpp"
 #include <trilinos/Strata_BelosGmresIr.hpp>
 #include <trilinos/Strata_TpetraPreconditioner.hpp>

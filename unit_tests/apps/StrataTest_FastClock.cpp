@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Loaded before a
-// program: its steady clock goes ten times as fast, so that what it shows after a second is shown
-// after a tenth.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Loaded before a program: its steady clock goes ten times as fast, so that what it shows after a
+// second is shown after a tenth.
 #include <dlfcn.h>
 #include <pthread.h>
 

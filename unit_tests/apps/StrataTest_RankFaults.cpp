@@ -1,7 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause What goes wrong
-// on one rank alone, or differs from the machine: loaded before the program (LD_PRELOAD, MPI's
-// profiling interface) and as a Kokkos tool (KOKKOS_TOOLS_LIBS). By environment variables, each of
-// which may be missing:
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes wrong on one rank alone, or differs from the machine: loaded before the program
+// (LD_PRELOAD, MPI's profiling interface) and as a Kokkos tool (KOKKOS_TOOLS_LIBS). By environment
+// variables, each of which may be missing:
 //   STRATATEST_MPI=R:CALL:K     rank R's K-th CALL returns an error without having done anything
 //   STRATATEST_NEW=R:CALL:K     the first operator new after rank R's K-th CALL throws
 //   STRATATEST_KERNEL=R:TEXT:K  the K-th launch on rank R of a kernel whose label has TEXT in it throws, as Kokkos does

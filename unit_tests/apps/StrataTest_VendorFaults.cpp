@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause One call of a
-// GPU vendor's library that fails: loaded before the program (LD_PRELOAD), which must link those
-// libraries shared. By environment variables, each of which may be missing:
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// One call of a GPU vendor's library that fails: loaded before the program (LD_PRELOAD), which must
+// link those libraries shared. By environment variables, each of which may be missing:
 //   STRATATEST_VENDOR=CALL:K       the K-th CALL returns an error without having done anything
 //   STRATATEST_VENDOR_REPORT=FILE  at the end, a line "CALL count" for each CALL that was made
 // A call's arguments are handed on as they came, registers and stack, without its prototype:

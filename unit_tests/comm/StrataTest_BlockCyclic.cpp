@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Blocks that go
-// from a block-cyclic matrix to ranks and back, beside a matrix that is spread entry by entry.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks that go from a block-cyclic matrix to ranks and back, beside a matrix that is spread entry
+// by entry.
 #include "StrataTest_BlockCyclic.hpp"
 
 #include "StrataTest_FailingAllocations.hpp"

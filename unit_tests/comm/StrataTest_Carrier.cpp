@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Tiles that a
-// carrier takes from rank to rank: NCCL where each rank has a device of its own, on hosts MPI in
-// its place.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Tiles that a carrier takes from rank to rank: NCCL where each rank has a device of its own, on
+// hosts MPI in its place.
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "comm/StrataTest_CarrierStandIn.hpp"

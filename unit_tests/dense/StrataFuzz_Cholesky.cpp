@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause cholesky, solve,
-// condition and log_determinant of random systems, easy ones and hostile ones, against long double.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// cholesky, solve, condition and log_determinant of random systems, easy ones and hostile ones,
+// against long double.
 #include "StrataFuzz_Dense.hpp"
 #include <dense/Strata_Cholesky.hpp>
 

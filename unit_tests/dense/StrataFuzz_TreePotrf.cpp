@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause tree_trsm and
-// tree_syrk over all arguments, held to an error bound of each element in long double.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// tree_trsm and tree_syrk over all arguments, held to an error bound of each element in long
+// double.
 #include "StrataFuzz_Dense.hpp"
 #include <dense/Strata_TreeSyrk.hpp>
 #include <dense/Strata_TreeTrsm.hpp>

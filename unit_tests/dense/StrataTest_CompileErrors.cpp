@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause What is refused
-// at compile time, in sentences: each mistake below has one, in this order. No program.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What is refused at compile time, in sentences: each mistake below has one, in this order. No
+// program.
 #include <dense/Strata_Cholesky.hpp>
 
 using namespace strata;

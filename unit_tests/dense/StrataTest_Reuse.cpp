@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause What a factor
-// that is used again allocates, waits for and launches, and that nothing of the last matrix is left
-// in it.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What a factor that is used again allocates, waits for and launches, and that nothing of the last
+// matrix is left in it.
 #include "StrataTest_Allocations.hpp"
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_FailingAllocations.hpp"

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause The Fisher
-// information of a covariance that several ranks hold, beside the same that one rank finds by
-// itself.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The Fisher information of a covariance that several ranks hold, beside the same that one rank
+// finds by itself.
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_RandomSquares.hpp"

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Programs that
-// use Kokkos themselves and call LAPACK before, while and after it runs; static objects. One
-// scenario a process.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs that use Kokkos themselves and call LAPACK before, while and after it runs; static
+// objects. One scenario a process.
 #include <StrataTest_Life.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause A LAPACK that
-// tells itself from others by info, and whose dposv calls dpotrf by its name, as the reference
-// does.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A LAPACK that tells itself from others by info, and whose dposv calls dpotrf by its name, as the
+// reference does.
 extern "C" {
 
 __attribute__((visibility("default"))) void dpotrf_(char const*, int const*, double*, int const*,

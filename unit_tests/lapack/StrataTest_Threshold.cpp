@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause The thresholds
-// of builds for hosts and for GPUs, whichever this one is for; StrataTest_Threshold.py has them in
-// force.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The thresholds of builds for hosts and for GPUs, whichever this one is for;
+// StrataTest_Threshold.py has them in force.
 #include <lapack/detail/Strata_Threshold.hpp>
 
 #include <gtest/gtest.h>

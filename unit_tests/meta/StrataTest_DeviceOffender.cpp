@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Sources that a
-// host compiler takes and a device's refuses, one for each STRATA_OFFENCE; 0 is none.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Sources that a host compiler takes and a device's refuses, one for each STRATA_OFFENCE; 0 is
+// none.
 #include <core/Strata_Backends.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -41,7 +41,7 @@ def paragraphs(texts):
         hang = len(groups[-1][0]) if groups and groups[-1][0] is not None else 0
         if label:
             groups.append((label.group(1), [label.group(2)]))
-        elif not body or re.search(r"\S {2,}\S", body) or indent not in (0, hang) or (indent and not hang):
+        elif not body or "SPDX-" in body or re.search(r"\S {2,}\S", body) or indent not in (0, hang) or (indent and not hang):
             groups.append((None, [text]))
         elif groups and groups[-1][0] is not None and indent == hang:
             groups[-1][1].append(body)

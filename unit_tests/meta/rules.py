@@ -14,7 +14,7 @@ SCRIPTS = {"CMakeLists.txt", "bootstrap", "run"}
 LIBRARY = ("core", "comm", "dense", "ooc", "geostat", "sparse", "c", "lapack", "python", "trilinos")
 # The one place of each rule where its contrary is the purpose: Kokkos is started for callers in C.
 EXEMPT = {("c/runtime/Strata_Runtime.cpp", "a library neither starts nor ends Kokkos")}
-EXAMPLE_BUDGET = 60
+EXAMPLE_BUDGET = 64
 GUARDED_BY_PATH = ("ooc", "trilinos")  # whose headers' guards are computed from their paths; others' end in the stem
 
 NOTES = re.compile(r"\b(" + "TO" + r"DO|FIX" + r"ME|X" + r"XX)\b")

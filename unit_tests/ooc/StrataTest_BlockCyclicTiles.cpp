@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Tiles, factors
-// and solutions of block-cyclic matrices, beside those of the same matrix on one rank.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Tiles, factors and solutions of block-cyclic matrices, beside those of the same matrix on one
+// rank.
 #include "StrataTest_BlockCyclic.hpp"
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"

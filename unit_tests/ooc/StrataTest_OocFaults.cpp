@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Memory that
-// can't be had and kernels that fail, wherever that is: an error with its cause, all threads ended,
-// and objects that work or refuse in words.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that can't be had and kernels that fail, wherever that is: an error with its cause, all
+// threads ended, and objects that work or refuse in words.
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"

@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause What one rank
-// alone meets while all factor and solve together, without an MPI_Abort: all end, soon, with the
-// cause.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What one rank alone meets while all factor and solve together, without an MPI_Abort: all end,
+// soon, with the cause.
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"

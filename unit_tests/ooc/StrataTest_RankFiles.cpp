@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause A matrix in a
-// file that all ranks see: each reads its part of the check and its tiles, and all hear of what is
-// wrong.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A matrix in a file that all ranks see: each reads its part of the check and its tiles, and all
+// hear of what is wrong.
 #include "StrataTest_Matchers.hpp"
 #include "ooc/StrataTest_RankTiles.hpp"
 #include <core/io/Strata_MatrixBlocks.hpp>

@@ -1,5 +1,8 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause gemm, syrk and
-// symm as one tiled kernel: tiles of the operands and of the sum lie in scratch memory.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// gemm, syrk and symm as one tiled kernel: tiles of the operands and of the sum lie in scratch
+// memory.
+
 #include <core/Strata_Errors.hpp>
 #include <core/blas/detail/Strata_PortableBlas.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>

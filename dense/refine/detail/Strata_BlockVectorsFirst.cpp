@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause What a
-// refinement does from its right-hand sides to its first residual, of which a host need see nothing
-// between.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// What a refinement does from its right-hand sides to its first residual, of which a host need see
+// nothing between.
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <dense/refine/detail/Strata_BlockVectorLoops.hpp>
 #include <dense/refine/detail/Strata_BlockVectors.hpp>

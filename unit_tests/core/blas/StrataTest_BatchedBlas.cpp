@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause The kernel of
-// devices by threads of the host, that of hosts in vectors of each length, and what the paths take
-// and refuse. Results: StrataTest_BatchedCholesky.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel of devices by threads of the host, that of hosts in vectors of each length, and what
+// the paths take and refuse. Results: StrataTest_BatchedCholesky.
 #include "StrataTest_FiberTeam.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_ResidualNorms.hpp"

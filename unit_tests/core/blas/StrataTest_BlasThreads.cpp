@@ -1,6 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause The threads of a
-// host's products: how many, of at most how many, and that the library has its own number
-// afterwards.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The threads of a host's products: how many, of at most how many, and that the library has its own
+// number afterwards.
 #include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_BlasThreads.hpp>

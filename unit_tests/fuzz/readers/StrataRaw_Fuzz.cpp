@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause Raw numbers and
-// the sidecar that describes them: the input is the sidecar, a zero, and the numbers.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Raw numbers and the sidecar that describes them: the input is the sidecar, a zero, and the
+// numbers.
 #include "Strata_Fuzz.hpp"
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_MatrixFile.hpp>

@@ -1,5 +1,7 @@
-// SPDX-FileCopyrightText: The Strata authors SPDX-License-Identifier: BSD-3-Clause A team that
-// lives: what the second call makes anew, and that nothing of the first is left in its result.
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// A team that lives: what the second call makes anew, and that nothing of the first is left in its
+// result.
 #include "StrataTest_Allocations.hpp"
 #include "StrataTest_Child.hpp"
 #include "StrataTest_Matchers.hpp"
