@@ -15,7 +15,7 @@ using namespace strata::test;
 
 constexpr std::int64_t n = 130, leaf = 16;
 
-HostMatrix spd(double condition) {
+HostMatrix spd_of(double condition) {
   GeneratorOptions options;
   options.condition = condition;
   return generate(MatrixKind::Geometric, n, options);
@@ -59,7 +59,7 @@ TYPED_TEST(RepeatedPotrfOn, IsPotrfToTheLastBitEachTime) {
       Info64<TypeParam> const info("strata::test::info");
       HostMatrix const once("strata::test::once", n, n), repeated("strata::test::repeated", n, n);
       for (double const condition : {2.0, 5.0, 10.0, 20.0, 50.0}) {
-        HostMatrix const A = spd(condition);
+        HostMatrix const A = spd_of(condition);
         EXPECT_EQ(factor(tree, A, info, [&](auto& i) { tree_potrf(blas, tree, i); }, once), 0);
         EXPECT_EQ(factor(tree, A, info, again, repeated), 0);
         EXPECT_EQ(triangle_difference(repeated, once), 0) << "condition " << condition;
@@ -74,7 +74,7 @@ TYPED_TEST(RepeatedPotrfOn, FindsAnIndefiniteMatrixAmongOthers) {
   Info64<TypeParam> const info("strata::test::info");
   HostMatrix const L("strata::test::L", n, n);
   for (std::int64_t const bad : {0, 0, 0, 17, 0, 130}) {
-    HostMatrix const A = spd(10);
+    HostMatrix const A = spd_of(10);
     if (bad > 0) A(bad - 1, bad - 1) = -1;
     EXPECT_EQ(factor(tree, A, info, again, L), bad);
   }
@@ -87,7 +87,7 @@ TYPED_TEST(RepeatedPotrfOn, FollowsWhatMoves) {
   RepeatedPotrf<TypeParam> again(exec, tree);
   Info64<TypeParam> const first("strata::test::info"), second("strata::test::info");
   HostMatrix const expected("strata::test::L", n, n), L("strata::test::L", n, n);
-  HostMatrix const A = spd(10);
+  HostMatrix const A = spd_of(10);
   for (int times = 0; times < 3; ++times) EXPECT_EQ(factor(tree, A, first, again, expected), 0);
   tree.release_working();
   Kokkos::View<double*, typename TypeParam::memory_space> const in_between("strata::test::block",

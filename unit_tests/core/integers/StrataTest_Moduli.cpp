@@ -11,34 +11,34 @@
 namespace strata::test {
 namespace {
 
-__extension__ typedef __int128 Int128;
+__extension__ typedef __int128 WideInteger;
 using strata::detail::moduli;
 
-int modulus_of(int s) { return moduli[static_cast<std::size_t>(s)]; }
+int modulus_number(int s) { return moduli[static_cast<std::size_t>(s)]; }
 
-Int128 product_of(int count) {
-  Int128 product = 1;
-  for (int s = 0; s < count; ++s) product *= modulus_of(s);
+WideInteger product_of_moduli(int count) {
+  WideInteger product = 1;
+  for (int s = 0; s < count; ++s) product *= modulus_number(s);
   return product;
 }
 
-Int128 whole(double const (&parts)[3]) {
-  return static_cast<Int128>(parts[0]) + static_cast<Int128>(parts[1]) +
-         static_cast<Int128>(parts[2]);
+WideInteger whole(double const (&parts)[3]) {
+  return static_cast<WideInteger>(parts[0]) + static_cast<WideInteger>(parts[1]) +
+         static_cast<WideInteger>(parts[2]);
 }
 
-Int128 modulo(Int128 x, Int128 p) { return (x % p + p) % p; }
+WideInteger floored_remainder(WideInteger x, WideInteger p) { return (x % p + p) % p; }
 
 TEST(Moduli, WeightsAreThoseOfTheChineseRemainderTheorem) {
   for (int count = least_moduli; count <= most_moduli; ++count) {
     strata::detail::Moduli const& m = strata::detail::moduli_table(count);
-    Int128 const product = product_of(count);
+    WideInteger const product = product_of_moduli(count);
     EXPECT_TRUE(whole(m.product) == product) << count;
     for (int s = 0; s < count; ++s) {
-      Int128 const weight = whole(m.of[s].weights);
+      WideInteger const weight = whole(m.of[s].weights);
       EXPECT_TRUE(2 * weight <= product && 2 * weight >= -product) << count << ", " << s;
       for (int other = 0; other < count; ++other)
-        EXPECT_TRUE(modulo(weight, modulus_of(other)) == (other == s ? 1 : 0))
+        EXPECT_TRUE(floored_remainder(weight, modulus_number(other)) == (other == s ? 1 : 0))
             << count << ", " << s;
       EXPECT_LE(std::abs(m.of[s].weights[0]), 0x1p41);
       EXPECT_LE(std::abs(m.of[s].weights[1]), 0x1p83);
