@@ -87,7 +87,7 @@ TYPED_TEST(LikelihoodBounds, StateWhatRoundingLeavesOfIt) {
 
 // Of a mean that is 1e6 times the spread: what the weights' solve leaves of 1 counts times the
 // mean, beside what it leaves of y. Each part of the error stated, from the backward error, the
-// weights and the norms.
+// weights and the norms. The constant's column is scaled to the 2-norm 1.
 TYPED_TEST(LikelihoodBounds, StateWhatASolveLeavesOfEachPart) {
   TypeParam const exec;
   int const n = 100;
@@ -105,12 +105,14 @@ TYPED_TEST(LikelihoodBounds, StateWhatASolveLeavesOfEachPart) {
         return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), V);
       };
       auto const x = host(found.values);
-      double of_y = 0, of_ones = 0, norm_x = 0, largest_y = 0;
+      double of_y = 0, of_ones = 0, norm_x = 0, largest_y = 0, coefficient = 0;
       if (mean == Mean::Constant) {
-        auto const ones = host(found.ones);
+        coefficient = found.coefficients[0];
+        auto const trend = host(found.trend);  // S^-1 Q / L
         for (int i = 0; i < n; ++i) {
-          of_ones = std::max(of_ones, std::abs(ones(i, 0)));
-          of_y = std::max(of_y, std::abs(x(i, 0) + found.mean * ones(i, 0)));
+          double const ones = trend(i, 0) * found.L[0];
+          of_ones = std::max(of_ones, std::abs(ones));
+          of_y = std::max(of_y, std::abs(x(i, 0) + coefficient * ones));
         }
       }
       for (int i = 0; i < n; ++i) {
@@ -122,15 +124,14 @@ TYPED_TEST(LikelihoodBounds, StateWhatASolveLeavesOfEachPart) {
                    row = std::sqrt(norm * (c.sigma2 + c.nugget));
       ASSERT_GT(w, 0);
       double const left_of_y = w * (norm * of_y + largest_y) + 0x1p-53 * row * of_y,
-                   left_of_ones = w * (norm * of_ones + 1) + 0x1p-53 * row * of_ones;
-      double const rest =
-          left_of_y + (mean == Mean::Constant ? std::abs(found.mean) * left_of_ones : 0);
+                   left_of_ones = w * (norm * of_ones + 1 / std::sqrt(n)) + 0x1p-53 * row * of_ones;
+      double const rest = left_of_y + std::abs(coefficient) * left_of_ones;
       EXPECT_NEAR(found.quadratic_form_error /
                       (4 * rest * norm_x + 0x1p-51 * std::abs(found.quadratic_form)),
                   1, 1e-9)
           << size << ", " << name_of(mean);
       if (size == 1e6 && mean == Mean::Constant) {
-        EXPECT_GT(std::abs(found.mean) * left_of_ones, left_of_y / 4);
+        EXPECT_GT(std::abs(coefficient) * left_of_ones, left_of_y / 4);
       }
     }
 }
