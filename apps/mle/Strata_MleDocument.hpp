@@ -41,7 +41,7 @@ constexpr auto fields_of_problem() {
             "Name and version of this schema.", {.schema = R"("const": "strata.mle/1")"}),
       Field("status", &status_of, "How the run ended.",
             {.schema = R"("enum": ["fitted", "evaluated", "generated", "not_positive_definite",)"
-                       R"( "not_converged"])"}),
+                       R"( "not_converged", "ended"])"}),
       Field("task", &R::task, "What was done.",
             {.schema = R"("enum": ["fit", "evaluate", "predict", "generate"])"}),
       Field(

@@ -13,11 +13,12 @@ namespace strata::geostat {
 
 /// Cells of a map, by their centres.
 struct PredictionGrid {
-  double x = 0,
-         dx = 1;  ///< the centre of the first column, from the west, and the next one's distance
-  std::int64_t nx = 0;   ///< columns
-  double y = 0, dy = 1;  ///< the centre of the southernmost row
-  std::int64_t ny = 0;   ///< rows
+  double x = 0;         ///< centre of the first column, from the west
+  double dx = 1;        ///< distance of the next column
+  std::int64_t nx = 0;  ///< columns
+  double y = 0;         ///< centre of the southernmost row
+  double dy = 1;        ///< distance of the next row
+  std::int64_t ny = 0;  ///< rows
 
   /// "X0:X1:DX,Y0:Y1:DY": centres from X0 on in steps of DX, as far as X1.
   ///

@@ -87,7 +87,7 @@ TYPED_TEST(LikelihoodBounds, StateWhatRoundingLeavesOfIt) {
 
 // Of a mean that is 1e6 times the spread: what the weights' solve leaves of 1 counts times the
 // mean, beside what it leaves of y. Each part of the error stated, from the backward error, the
-// weights and the norms. The constant's column is scaled to the 2-norm 1.
+// weights and the norms.
 TYPED_TEST(LikelihoodBounds, StateWhatASolveLeavesOfEachPart) {
   TypeParam const exec;
   int const n = 100;
@@ -124,7 +124,7 @@ TYPED_TEST(LikelihoodBounds, StateWhatASolveLeavesOfEachPart) {
                    row = std::sqrt(norm * (c.sigma2 + c.nugget));
       ASSERT_GT(w, 0);
       double const left_of_y = w * (norm * of_y + largest_y) + 0x1p-53 * row * of_y,
-                   left_of_ones = w * (norm * of_ones + 1 / std::sqrt(n)) + 0x1p-53 * row * of_ones;
+                   left_of_ones = w * (norm * of_ones + 1) + 0x1p-53 * row * of_ones;
       double const rest = left_of_y + std::abs(coefficient) * left_of_ones;
       EXPECT_NEAR(found.quadratic_form_error /
                       (4 * rest * norm_x + 0x1p-51 * std::abs(found.quadratic_form)),
