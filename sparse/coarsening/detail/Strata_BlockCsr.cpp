@@ -22,7 +22,7 @@ struct MergedRows {
   // step(J, first entry of each row, end of each row) for each block.
   template <class Step>
   KOKKOS_FUNCTION void operator()(std::int64_t node, Step const& step) const {
-    constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t none = INT64_MAX;  // std::numeric_limits is of hosts
     std::int64_t from[most_block_size], to[most_block_size];
     std::int64_t const first = offset + node * size;
     for (int r = 0; r < size; ++r) to[r] = A.begin(first + r);
