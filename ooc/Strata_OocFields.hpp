@@ -3,6 +3,7 @@
 #ifndef STRATA_OOC_OOC_FIELDS_HPP
 #define STRATA_OOC_OOC_FIELDS_HPP
 
+#include <comm/Strata_Transport.hpp>
 #include <core/Strata_Fields.hpp>
 #include <dense/Strata_Layers.hpp>
 #include <ooc/Strata_CholeskyOptions.hpp>

@@ -140,7 +140,23 @@ Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOpt
 void bind_reports(nb::module_& m) {
   detail::bind_described<CovarianceFactorReport>(m, "CovarianceFactorReport",
                                                  "What a factorisation took.");
-  detail::bind_described<Likelihood>(m, "Likelihood", "A Gaussian log-likelihood and its parts.");
+  // NumPy's arrays in place of lists.
+  detail::bind_described<Likelihood>(m, "Likelihood", "A Gaussian log-likelihood and its parts.")
+      .def_prop_ro(
+          "coefficients", [](Likelihood const& l) { return detail::as_array(l.coefficients); },
+          nb::rv_policy::reference,
+          nb::for_getter(nb::sig("def coefficients(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "Coefficients of the trend, by generalised least squares.")
+      .def_prop_ro(
+          "coefficient_covariance",
+          [](Likelihood const& l) {
+            auto const k = l.coefficients.size();
+            return detail::as_array<2>(l.coefficient_covariance, {k, k});
+          },
+          nb::rv_policy::reference,
+          nb::for_getter(
+              nb::sig("def coefficient_covariance(self) -> numpy.typing.NDArray[numpy.float64]")),
+          "Covariance of the coefficients at this covariance, k x k.");
   detail::bind_described<FitStep>(m, "FitStep", "One evaluation of the likelihood in a fit.");
   detail::bind_described<Fit>(m, "FitReport", "A maximum-likelihood estimate.");
 }

@@ -104,7 +104,7 @@ class OneReport(ProgramTest):
              {**errors, "order": "n", "leaf size": "leaf_size", "SLATE error": "slate_error", "condition number": "problem/condition",
               "layered Cholesky": "seconds/factor_parts/cholesky"}),
             (("solve", "--out-of-core", "--generate", "dominant", "--n", 100), {**errors, "order": "n", "fill tiles": "seconds/fill"}),
-            (("solve", "--generate", "poisson7", "--n", 8),
+            (("solve", "--generate", "poisson7", "--n", 8, "--preconditioner", "amg"),
              {**errors, "order, entries": "n", "iterations": "iterations", "operator complexity": "operator_complexity"}),
             (("mle", "--generate", 50, *field), {"locations": "n", "range": "theta/range", "total": "seconds/total"}),
             (("mle", "--locations", self.path("field.csv"), "--theta", "medium", "--evaluate"),
@@ -321,7 +321,7 @@ class PhaseLine(ProgramTest):
                         if 0 <= other < nodes:
                             values = block[other != node]
                             file.writelines(f"{3 * node + k % 3 + 1} {3 * other + k // 3 + 1} {values[k]}\n" for k in range(9))
-            written = on_a_terminal(["solve", "--matrix", str(path), "--max-iterations", "180", "--precision", "fp64"], code=4)
+            written = on_a_terminal(["solve", "--matrix", str(path), "--max-iterations", "180", "--precision", "fp64", "--preconditioner", "amg"], code=4)
             if re.search(r"solving  \d[^\r]*\r\x1b\[Kstrata: the matrix has 3 unknowns[^\r]*\r\n\r\x1b\[Ksolving", written):
                 break
         hint = r"\r\x1b\[Kstrata: the matrix has 3 unknowns a node; [^\r\n]*\r\n"

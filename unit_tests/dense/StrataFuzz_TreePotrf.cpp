@@ -171,6 +171,7 @@ void Trsm<T>::check_column(FuzzCase& one, LayerList const& layers, std::int64_t 
   for (std::int64_t i = 0; i < s.n; ++i) {
     Wide residual = s.alpha == 0 ? 0 : s.alpha * right_hand_side(i, j);
     Wide bound = own * std::abs(residual) + tiny;
+    Wide square_a = 0, square_x = 0, unit = 0;  // of products of integers, whose error is of norms
     for (std::int64_t k = 0; k < s.n; ++k) {
       Wide const a = matrix(i, k), x = solution(k, j);
       if (a == 0) continue;
@@ -180,7 +181,12 @@ void Trsm<T>::check_column(FuzzCase& one, LayerList const& layers, std::int64_t 
       double const step = static_cast<double>(s.n + 4) * sum_step(layer, stored);
       bound += (2 * rounding.relative + step) * std::abs(a * x) +
                rounding.floor(largest_a) * std::abs(x) + rounding.floor(largest_x) * std::abs(a);
+      if (moduli_of(layer) == 0) continue;
+      square_a += a * a;
+      square_x += x * x;
+      unit = std::max<Wide>(unit, rounding.relative);
     }
+    bound += 2 * unit * std::sqrt(square_a) * std::sqrt(square_x);
     if (!one.expect(std::abs(residual) <= c * bound, "trsm: residual ", residual, " of (", i, ", ",
                     j, ") exceeds ", c, " times ", bound))
       return;
@@ -299,14 +305,19 @@ bool Syrk<T>::check_entry(FuzzCase& one, LayerList const& layers, std::int64_t i
       (i == j || std::abs(operand(i == poisoned ? j : i, poisoned_at)) > rounding.floor(largest)))
     return one.expect(false, "syrk: (", i, ", ", j, ") is ", C(i, j), ", a row of A is not finite");
   Wide const old = beta == 0 ? 0 : beta * static_cast<Wide>(C.before(i, j));
-  Wide sum = 0, magnitude = 0, rows = 0;
+  Wide sum = 0, magnitude = 0, rows = 0, square_i = 0, square_j = 0;
   for (std::int64_t k = 0; k < s.m && s.alpha != 0; ++k) {
     if (is_poisoned && k == poisoned_at) continue;
     Wide const a = operand(i, k), b = operand(j, k);
     sum += a * b;
     magnitude += std::abs(a * b);
     rows += std::abs(a) + std::abs(b);
+    square_i += a * a;
+    square_j += b * b;
   }
+  // Products of integers have an error of the rows' norms, not of each number.
+  if (moduli_of(layer) > 0)
+    magnitude = std::max(magnitude, std::sqrt(square_i) * std::sqrt(square_j));
   double const step = static_cast<double>(s.m + 4) * sum_step(layer, stored);
   Wide const expected = s.alpha * sum + old, size_of_alpha = std::abs(s.alpha);
   Wide const bound =

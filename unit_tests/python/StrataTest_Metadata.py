@@ -43,7 +43,7 @@ def test_what_it_needs(metadata: email.message.Message) -> None:
     assert metadata["Requires-Python"] == ">=3.9"
     needed = metadata.get_all("Requires-Dist", [])
     assert {re.match(r"[\w-]+", line)[0] for line in needed if "extra" not in line} == {"numpy", "scipy"}  # type: ignore[index]
-    assert set(metadata.get_all("Provides-Extra", [])) == {"petsc", "sklearn", "test", "torch"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {"gpytorch", "petsc", "sklearn", "test", "torch"}
 
 
 def test_the_page_that_it_shows(metadata: email.message.Message) -> None:

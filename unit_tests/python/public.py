@@ -85,6 +85,7 @@ def dense_objects() -> Objects:
         factor.solve(b)
         yield factor, {
             "refactor": lambda f, a=a: f.refactor(a.copy()),  # type: ignore[misc]
+            "update": lambda f, a=a: f.update(a.copy()),  # type: ignore[misc]
             "solve": lambda f, b=b: (f.solve(b), f.solve(b, np.empty_like(b))),  # type: ignore[misc]
             "logdet": lambda f: f.logdet().value,
             "condition": lambda f: f.condition().value,
@@ -150,6 +151,7 @@ def covariance_objects() -> Objects:
     factor = geostat.Factor(PLACES, COVARIANCE)
     yield factor, {
         "refactor": lambda f: f.refactor(COVARIANCE),
+        "update": lambda f: f.update(COVARIANCE),
         "logdet": lambda f: f.logdet().value,
         "loglikelihood": lambda f: f.loglikelihood(VALUES, mean="constant").log_likelihood,
         "gradient": lambda f: f.gradient(VALUES, mean="constant").by,
