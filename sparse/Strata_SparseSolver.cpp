@@ -110,6 +110,7 @@ MatrixFacts SparseSolver<Exec>::Impl::facts(Exec const& exec) {
   found.ranks = A.comm().size();
   found.threads = runs_on_host<Exec> ? exec.concurrency() : 0;
   found.block_size = options.amg.block_size;
+  found.has_modes = options.amg.near_null_space != nullptr;
   bool const looks = runs_on_host<Exec> && A.comm().size() == 1 && !is_16_bit(options.precision) &&
                      options.preconditioner == PreconditionerKind::Automatic;
   if (looks) {

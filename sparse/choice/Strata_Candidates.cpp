@@ -280,6 +280,10 @@ std::vector<Candidate> candidates(MatrixFacts const& facts, AskedMethod const& a
   int const restart = static_cast<int>(std::min<std::int64_t>(facts.rows, long_restart));
   list.add(general_solver(asked), kind, "a longer restart", std::max(1, restart));
   if (list.found.empty()) list.add(asked.solver, Kind::None, "asked for");
+  // who gives multigrid a near-null space wants it
+  if (facts.has_modes)
+    std::stable_partition(list.found.begin(), list.found.end(),
+                          [](Candidate const& one) { return one.preconditioner == Kind::Amg; });
   return std::move(list.found);
 }
 

@@ -20,6 +20,7 @@ struct MatrixFacts {
   std::int64_t floating_parts = 0;     ///< constants on these are mapped to 0
   int ranks = 1, threads = 1;          ///< that share the rows; of a host, 0: on a device
   int block_size = 1;                  ///< unknowns of a node that multigrid is told of
+  bool has_modes = false;              ///< multigrid was given a near-null space
   /// Steps from a row at the rim to the farthest one, along the entries; 0: not looked for.
   std::int64_t hops = 0;
   std::int64_t widest = 0;    ///< most rows within one step more, a separator: of a grid n / hops
