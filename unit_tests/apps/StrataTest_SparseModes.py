@@ -26,7 +26,7 @@ class Modes(ProgramTest):
                         value = (2.0 + 1e-6 if other == node else -1.0) * (1.0 if a == b else -0.49)
                         entries.append((3 * node + a + 1, 3 * other + b + 1, value))
         lines = general(3 * nodes, entries)
-        arguments = self.with_load(lines, [1.0] * (3 * nodes))
+        arguments = [*self.with_load(lines, [1.0] * (3 * nodes)), "--preconditioner", "amg"]
         run = strata("solve", *arguments, "--max-iterations", 2)
         self.assertEqual(run.code, 4, run.err)
         self.assertIn("3 unknowns a node; if they are displacements, --coordinates", run.err)
