@@ -91,6 +91,11 @@ def group_of(path):
 
 def filter_cpp(text, group):
     """`///` before a declaration and `///<` behind it."""
+    # Tables of fields have pages of their own. Sphinx reads one constant a declaration, and knows one Triangle, the one of covariances.
+    for apart in (r"(?:^///[^\n]*\n)+^constexpr auto (?:fields_of|key_order)\([^)]*\) \{(?:[^\n]*\}\n|\n(?:[^}\n][^\n]*\n|\n)*\}\n)",
+                  r"(?:^///[^\n]*\n)+^enum class Triangle \{\n(?:  [^\n]*\n)*\};\n"):
+        text = re.sub(apart, lambda match: "\n" * match[0].count("\n"), text, flags=re.MULTILINE)
+    text = re.sub(r"^(inline constexpr \w+) (\w+) = ([^,;]+), (\w+) = ([^,;]+);", r"\1 \2 = \3; /** The other end. */ \1 \4 = \5;", text, flags=re.MULTILINE)
     text = re.sub(r"^#cmakedefine (?=\w+$)", "#define ", text, flags=re.MULTILINE)
     text = re.sub(r"^#define \w+_HPP$", "", text, flags=re.MULTILINE)
     for elsewhere in ELSEWHERE:

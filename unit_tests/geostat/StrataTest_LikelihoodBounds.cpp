@@ -4,6 +4,7 @@
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_Likelihood.hpp>
+#include <ooc/tiles/Strata_TileStore.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +17,7 @@ namespace {
 
 using namespace strata;
 using namespace strata::geostat;
+using strata::ooc::TileStorage;
 using strata::test::Numbers;
 using strata::test::SlowField;
 using strata::test::some_values;

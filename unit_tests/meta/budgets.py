@@ -29,6 +29,7 @@ LONGER_FILES = {
     "unit_tests/core/io/StrataTest_MatrixMarket.cpp": 600,
     "unit_tests/core/problems/StrataTest_Generators.cpp": 450,
     "unit_tests/dense/StrataFuzz_Cholesky.cpp": 500,
+    "unit_tests/dense/StrataFuzz_TreePotrf.cpp": 450,
     "unit_tests/dense/StrataTest_BatchedCholesky.cpp": 450,
     "unit_tests/dense/StrataTest_Cholesky.cpp": 750,
     "unit_tests/dense/StrataTest_CholeskySolve.cpp": 450,

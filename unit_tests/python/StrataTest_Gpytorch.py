@@ -17,7 +17,7 @@ import strata.gpytorch  # noqa: E402
 N = 60
 
 
-class Model(gpytorch.models.ExactGP):  # type: ignore[misc, name-defined]
+class Model(gpytorch.models.ExactGP):  # type: ignore[misc]
     def __init__(self, x: Any, y: Any, likelihood: Any, ours: bool) -> None:
         super().__init__(x, y, likelihood)
         self.ours = ours

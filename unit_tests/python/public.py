@@ -158,9 +158,11 @@ def covariance_objects() -> Objects:
         "fisher_information": lambda f: f.fisher_information().of,
         "standard_errors": lambda f: f.standard_errors().of,
         "predict": lambda f: f.predict(VALUES, NEW, mean="constant").mean,
+        "loo": lambda f: f.loo(VALUES).rmse,
+        "simulate": lambda f: f.simulate(VALUES, NEW, 2),
     }
     yield COVARIANCE, {"__call__": lambda c: c(np.ones(3)), "__eq__": lambda c: c == geostat.Matern(1.0, 0.2, 0.5, 0.1)}
-    looks = (factor.report, factor.loglikelihood(VALUES, mean="constant"), factor.gradient(VALUES, mean="constant"), factor.fisher_information(), factor.standard_errors())
+    looks = (factor.report, factor.loglikelihood(VALUES, mean="constant"), factor.gradient(VALUES, mean="constant"), factor.fisher_information(), factor.standard_errors(), factor.loo(VALUES))
     for value in (*looks, factor.predict(VALUES, NEW, mean="constant")):
         yield value, {}
 
@@ -172,7 +174,7 @@ def fit_objects() -> Objects:
     def interval(of: geostat.Fit) -> geostat.ProfileInterval:
         return of.profile_interval("sigma2", level=0.1, tolerance=0.1)
 
-    yield fit, {"predict": lambda f: f.predict(NEW).mean, "standard_errors": lambda f: f.standard_errors().of, "profile_interval": lambda f: interval(f).lower, "plot": drawn}
+    yield fit, {"predict": lambda f: f.predict(NEW).mean, "standard_errors": lambda f: f.standard_errors().of, "profile_interval": lambda f: interval(f).lower, "plot": drawn, "loo": lambda f: f.loo().rmse, "simulate": lambda f: f.simulate(NEW, 2)}
     for value in (fit.report, steps[0], interval(fit)):
         yield value, {}
 
@@ -231,6 +233,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "strata.geostat.loglikelihood": lambda: geostat.loglikelihood(PLACES, VALUES, COVARIANCE, mean="constant").log_likelihood,
     "strata.geostat.loglikelihood_and_gradient": lambda: geostat.loglikelihood_and_gradient(PLACES, VALUES, COVARIANCE, mean="constant")[1].by,
     "strata.geostat.predict": lambda: geostat.predict(PLACES, VALUES, NEW, COVARIANCE, mean="constant").variance,
+    "strata.geostat.variogram": lambda: geostat.variogram(PLACES, VALUES),
     "strata.geostat.synthetic_field": lambda: geostat.synthetic_field(COVARIANCE, PLACES),
     "strata.ooc.cholesky": lambda: ooc.cholesky(block, 90, tile_size=30).info,
     "strata.sparse.solve": lambda: sparse.solve(GRID, ONES),

@@ -155,7 +155,7 @@ TEST(TpetraPreconditioner, RefusesParametersThatMeanNothing) {
                                       [&] { make(with("Sweeps", 0)); }));
   EXPECT_TRUE(throws_with<ValueError>("must be one of fp64, fp32, bf16, fp16",
                                       [&] { make(with("Precision", std::string("fp8"))); }));
-  EXPECT_TRUE(throws_with<ValueError>("no preconditioner 'ilu'",
+  EXPECT_TRUE(throws_with<ValueError>("type 'ilu' is not there for Tpetra",
                                       [&] { make(with("Type", std::string("ilu"))); }));
   auto two_of_amg = with("Type", std::string("amg"));
   two_of_amg.set("Sweeps", 2);

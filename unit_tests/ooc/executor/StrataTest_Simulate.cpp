@@ -4,6 +4,7 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
+#include <ooc/Strata_Cholesky.hpp>
 #include <ooc/executor/Strata_Simulate.hpp>
 #include <ooc/schedule/Strata_Schedule.hpp>
 #include <ooc/schedule/Strata_TilePlan.hpp>

@@ -297,7 +297,8 @@ void expect_timed_for(double seconds) {
   EXPECT_GE(result.mixed->least_seconds, seconds);
   // Of the slowest rank and of the fastest, on all ranks alike; clocks of two ranks never agree to
   // the last bit.
-  for (double const of_all : {result.mixed->seconds, result.mixed->least_seconds}) {
+  double const both[] = {result.mixed->seconds, result.mixed->least_seconds};
+  for (double const of_all : both) {
     EXPECT_EQ(comm.max(of_all), of_all);
     EXPECT_EQ(-comm.max(-of_all), of_all);
   }
