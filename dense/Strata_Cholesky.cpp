@@ -20,8 +20,8 @@ namespace strata::dense {
 
 namespace {
 
-// True if the matrix, or the block of columns, is small: one thread of a host reads it in less time
-// than several threads take to begin and to end the loops of a factor and a solve.
+// True if the matrix, or the block of columns, is small. One thread of a host then reads it in less
+// time than several threads take to begin and to end loops.
 bool is_small(std::int64_t extent) { return extent <= 1024; }
 
 }  // namespace

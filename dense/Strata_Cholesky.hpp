@@ -212,8 +212,8 @@ class CholeskyFactor {
 ///          of it, is positive definite (`solve` finds out which); or info() holds the order of the
 ///          leading minor that is not positive: of A, found in fp64, if the ladder is on; of the
 ///          first attempt otherwise. An automatic attempt ends early where its first pivots fall so
-///          fast that the next rung costs less (`Outcome::Foretold`): on hosts after an eighth of
-///          its flops, on GPUs whose rungs were measured after a third.
+///          fast that the next rung costs less (`Outcome::Foretold`). Hosts look after an eighth of
+///          the flops, GPUs whose rungs were measured after a third.
 /// Sync     fences `exec` once per attempt, and before it to check A; an attempt that may end early
 ///          waits for its first pivots.
 /// Memory   `BlockTree::bytes_needed`: about n^2 bytes for fp16 layers and 2 n^2 more while

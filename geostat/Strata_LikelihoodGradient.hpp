@@ -23,7 +23,8 @@ struct LikelihoodGradient {
 };
 
 /// The exact gradient of `log_likelihood` by sigma2, range, nu and nugget,
-///   d l / d theta_k = 1/2 (w' S_k w - trace(S^-1 S_k)),   w = S^-1 (y - F b),   S_k = d S / d theta_k.
+///   d l / d theta_k = 1/2 (w' S_k w - trace(S^-1 S_k)),
+///   w = S^-1 (y - F b),   S_k = d S / d theta_k.
 ///
 /// The coefficients of a trend depend on theta, too, but l is largest in them, so that their
 /// derivatives take no part (the envelope theorem). By REML P = S^-1 - S^-1 F (F' S^-1 F)^-1 F'

@@ -61,7 +61,8 @@ struct ProfileInterval {
 };
 
 /// The profile-likelihood interval of one parameter of a fit,
-///   { theta_k : 2 (l(estimate) - max over the others of l(theta_k, others)) <= chi-square_1 quantile of the level }.
+///   { theta_k : 2 (l(estimate) - max over the others of l(theta_k, others)) <= q },
+/// q the quantile of chi-square_1 at the level.
 ///
 /// Each value that is tried is a fit with that parameter fixed. It begins at the other parameters
 /// of the last fit, in fp64 throughout whatever tiles `options` asks for: the noise of low tiles

@@ -214,7 +214,7 @@ std::vector<VariogramOfResult> variogram_of(MleResult const& result);
 
 /// How many of the observations lie in intervals of a level.
 struct Coverage {
-  double level = 0, part = 0;  ///< Of the intervals; of the observations.
+  double level = 0, part = 0;  ///< Level of the intervals; part of the observations.
 };
 /// What is told of it.
 constexpr auto fields_of(Coverage const*) {

@@ -20,8 +20,9 @@ enum class Refine {
   Classical,  ///< d = M^-1 r; contracts while the spectral radius of I - M^-1 A is below one
   Cg,         ///< preconditioned conjugate gradients; A and M symmetric positive definite
   Gmres,      ///< restarted GMRES, which asks nothing of A and M but that they are not singular
-  Automatic,  ///< classical while a step gains a factor of 8, then CG, then GMRES; per column. CG at once where the
-              ///< first correction M^-1 r of each column says that no step would
+  /// Classical while a step gains a factor of 8, then CG, then GMRES; per column. CG at once where
+  /// the first correction M^-1 r of each column says that no step would gain so much.
+  Automatic,
 };
 
 /// The names of its values, for `name_of` and `from_name`.

@@ -246,8 +246,8 @@ TYPED_TEST(CholeskyOn, FindsTheExactMinorThatIsNotPositive) {
 
 int factored_blocks = 0;
 
-// A breakdown is settled by the leading block in fp64: not by all rungs of the ladder; and a host,
-// which can look, goes no further than the leaf that broke down.
+// The leading block in fp64 settles a breakdown, not all rungs of the ladder. A host, which can
+// look, goes no further than the leaf that broke down.
 TYPED_TEST(CholeskyOn, AnIndefiniteMatrixTakesOneBreakdownAndOneLeadingBlock) {
   constexpr bool on_host = Kokkos::SpaceAccessibility<TypeParam, Kokkos::HostSpace>::accessible;
   TypeParam const exec;

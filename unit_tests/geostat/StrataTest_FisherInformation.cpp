@@ -239,7 +239,7 @@ TYPED_TEST(FisherInformationTest, IsAsExactWithLowTiles) {
 }
 
 // Places so far apart that the derivatives by the range are subnormal numbers, whose own spacing is
-// more than what a solve goes for: the others converge, these do not, and the information says so.
+// above a solve's tolerance. The other solves converge, these do not, and the information says so.
 TYPED_TEST(FisherInformationTest, SaysWhereSolvesDidNotConverge) {
   TypeParam const exec;
   Locations at;

@@ -14,7 +14,7 @@ namespace strata::sparse::detail {
 /// Rows of a triangle whose solutions need only those of sets before it.
 struct LevelSchedule {
   std::vector<std::int32_t> rows;      ///< level by level
-  std::vector<std::int64_t> begin{0};  ///< of each level, and the end
+  std::vector<std::int64_t> begin{0};  ///< first row of each level, and the end
   std::int64_t levels() const { return static_cast<std::int64_t>(begin.size()) - 1; }
 };
 

@@ -21,8 +21,8 @@
 // Terms is a copyable object with
 //   std::int64_t most(std::int64_t row) const                    // terms of the row, at most
 //   void operator()(std::int64_t row, Lanes const&, Take const&) const
-// that calls lanes.each(count, f) one after the other, in which f(k) calls take(column, value)
-// once, for k < count with a column each of its own: all lanes add at once, and each sum has the
+// that calls lanes.each(count, f) one after the other. In these f(k) calls take(column, value)
+// once, for k < count with a column each of its own. All lanes add at once, and each sum has the
 // order of the calls.
 namespace strata::sparse::detail {
 
