@@ -3,7 +3,7 @@
 #ifndef STRATA_TABLE_COLUMNS_HPP
 #define STRATA_TABLE_COLUMNS_HPP
 
-#include <core/io/detail/Strata_LineReader.hpp>
+#include <core/io/files/detail/Strata_LineReader.hpp>
 
 #include <cstddef>
 #include <string>

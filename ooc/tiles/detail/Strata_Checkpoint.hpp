@@ -3,7 +3,7 @@
 #ifndef STRATA_OOC_TILES_DETAIL_CHECKPOINT_HPP
 #define STRATA_OOC_TILES_DETAIL_CHECKPOINT_HPP
 
-#include <core/io/Strata_FileDescriptor.hpp>
+#include <core/io/files/Strata_FileDescriptor.hpp>
 
 #include <array>
 #include <compare>

@@ -3,8 +3,8 @@
 #ifndef STRATA_BYTE_SOURCE_HPP
 #define STRATA_BYTE_SOURCE_HPP
 
-#include <core/io/Strata_FileDescriptor.hpp>
-#include <core/io/Strata_HostMatrix.hpp>
+#include <core/io/files/Strata_FileDescriptor.hpp>
+#include <core/io/files/Strata_ReadOptions.hpp>
 
 #include <zlib.h>
 
