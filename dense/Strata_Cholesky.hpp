@@ -42,7 +42,7 @@ struct CholeskyOptions {
   bool ladder = true;  ///< on breakdown or without convergence, go on with the next rung
   /// Where A is not positive definite, factor a copy with a larger diagonal that is. What is added
   /// is the smallest power of ten, as a part of the mean diagonal, that does; 1e-2 at most. Solves
-  /// are those of the copy then. The report tells.
+  /// are the copy's then. The report tells.
   bool jitter = false;
   /// Called while an attempt factors, with the part of its flops that is done, 0 to 1; what it
   /// throws ends the call.
@@ -76,7 +76,7 @@ struct CholeskyReport {
   /// bytes of the tree, after and while it is factored
   std::size_t stored_bytes = 0, peak_bytes = 0;
   /// Sums over the attempts. On a device that equilibrates the first attempt's load is a part of
-  /// the analysis; below order 4096 what is left of it is not waited for, and counts as factored.
+  /// the analysis; below order 4096 its rest is not waited for, and counts as factored.
   double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;
   double factor_flop_per_s = 0;  ///< rate of the last attempt, n^3/3 flops; 0 where it broke down
   ConditionEstimate

@@ -117,7 +117,7 @@ class CovarianceFactor {
   CovarianceFactor(ExecutionSpace const& exec, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {})
       : CovarianceFactor(exec, Team(options.devices), covariance, locations, options) {}
-  /// The same on a team that is there; its devices count, not those of the options.
+  /// The same on a team that is there; its devices count, not the options'.
   CovarianceFactor(ExecutionSpace const& exec, Team const& team, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {});
   ~CovarianceFactor();

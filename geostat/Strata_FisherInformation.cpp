@@ -336,7 +336,7 @@ StandardErrors standard_errors(FisherInformation const& information, MaternCovar
     else if (information.info != 0)
       result.reasons[k] = "the covariance matrix is not positive definite";
     else if (!(R[k][k] > 0) || !std::isfinite(R[k][k]))
-      result.reasons[k] = "the observations tell nothing of it";
+      result.reasons[k] = "the observations tell nothing about this parameter";
     else
       which.push_back(k);
   }

@@ -56,9 +56,9 @@ struct FisherInformation {
 ///          on_progress. What one rank throws all throw, as an AgreedError.
 /// Throws   MemoryError, before anything is done, if that is more than max_bytes, or can't be had;
 ///          ValueError if an exception left no factor.
-/// Error    that of S^-1 by backward stable fp64 solves, whatever the tiles' precision; relative to
-///          sqrt(I_jj I_kk) tested against long double. With a nugget well above sigma2 that of
-///          sigma2's entries grows as nugget / sigma2.
+/// Error    the error of S^-1 by backward stable fp64 solves, whatever the tiles' precision;
+///          relative to sqrt(I_jj I_kk) tested against long double. With a nugget well above sigma2
+///          the error of sigma2's entries grows as nugget / sigma2.
 /// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
 template <class ExecutionSpace>
 [[nodiscard]] FisherInformation fisher_information(ExecutionSpace const& exec,

@@ -111,8 +111,8 @@ FitOptions default_fit_options(Locations const& locations, std::span<double cons
 /// Whether this build can search so: all can by Search::Scoring, the others are NLopt's.
 bool can_fit(Search search = Search::Scoring);
 
-/// Fit a Matern covariance by maximum likelihood, or by that of contrasts where the trend says
-/// REML.
+/// Fit a Matern covariance by maximum likelihood, or by the likelihood of contrasts where the trend
+/// says REML.
 ///
 /// Searched are the nugget's share of the sill sigma2 + nugget, from 0 on, and the logarithms of
 /// range and nu, as far as they are free; the best sill follows. With sigma2 or a nugget fixed the
@@ -153,7 +153,7 @@ template <class ExecutionSpace>
                                               Locations const& locations,
                                               std::span<double const> values,
                                               FitOptions const& options);
-/// The same on a team that is there; its devices count, not those of `options.factor`.
+/// The same on a team that is there; its devices count, not `options.factor`'s.
 template <class ExecutionSpace>
 [[nodiscard]] FactoredFit<ExecutionSpace> fit(ExecutionSpace const& exec,
                                               ooc::DeviceTeam<ExecutionSpace> const& team,

@@ -32,8 +32,8 @@ struct LikelihoodGradient {
 ///
 /// The columns of S^-1 come in blocks, each from the factor and from the diagonal down. They meet
 /// the entries of S_k, which are evaluated where they are needed. So all four derivatives take one
-/// S^-1. Those by sigma2, range and nugget have closed forms; the one by nu that of K_nu, see
-/// detail::MaternGradient, and is most of an entry's cost where nu is 1/2, 3/2 or 5/2.
+/// S^-1. The derivatives by sigma2, range and nugget have closed forms; the one by nu has K_nu's,
+/// see detail::MaternGradient, and is most of an entry's cost where nu is 1/2, 3/2 or 5/2.
 ///
 /// Shape    a value for each location, n >= 1.
 /// Result   see LikelihoodGradient; its `info` says if S is not positive definite. `on_progress`
@@ -43,9 +43,9 @@ struct LikelihoodGradient {
 ///          and n^2 / 2 evaluations of entries. With tiles below fp64 2 n^3 flops, and each block
 ///          of 512 columns is refined with S, n^2 evaluations of entries for each step of it.
 /// Throws   what `log_likelihood` throws.
-/// Error    that of S^-1 by backward stable fp64 solves, whatever the tiles' precision: |error| is
-///          at most c 2^-52 cond(S) sum_ij |S^-1|_ij |S_k|_ij. Tested against differences of the
-///          log-likelihood in long double.
+/// Error    the error of S^-1 by backward stable fp64 solves, whatever the tiles' precision:
+///          |error| is at most c 2^-52 cond(S) sum_ij |S^-1|_ij |S_k|_ij. Tested against
+///          differences of the log-likelihood in long double.
 /// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
 template <class ExecutionSpace>
 [[nodiscard]] LikelihoodGradient log_likelihood_gradient(

@@ -70,7 +70,7 @@ struct ProfileInterval {
 /// signed root of the fall, which is near a line. Unlike +- 1.96 standard errors the interval is as
 /// skewed as the likelihood, and the same for a parameter and its logarithm.
 ///
-/// Shape    as for `fit`; `options` those of the fit and `estimate` its theta, inside the bounds.
+/// Shape    as for `fit`; `options` are the fit's and `estimate` its theta, inside the bounds.
 /// Result   see ProfileInterval. Ends at a bound say so. Where the log-likelihood is not known at
 ///          the estimate itself, both ends are the estimate, and Undefined.
 /// Sync     fences `exec`.

@@ -33,7 +33,7 @@ using detail::InAnywhere, detail::OutAnywhere, detail::Kept, detail::Queue, deta
 using dense::CholeskyReport, dense::SolveReport, dense::ConditionEstimate,
     dense::LogDeterminantEstimate;
 
-// The triangle of an array that is read, as that of the matrix in memory.
+// The triangle of the array that is read, as a triangle of the matrix in memory.
 Uplo uplo_of(Stored<double const> const& A, bool lower) {
   return lower != A.transposed ? Uplo::Lower : Uplo::Upper;
 }
@@ -212,7 +212,7 @@ void bind_reports(nb::module_& m) {
       .def_prop_ro("info", &Info::order,
                    "0, or the order of the first leading minor that is not positive.");
   auto solve = detail::bind_described<SolveReport>(m, "SolveReport",
-                                                   "What a solve did; errors are those of its x.");
+                                                   "What a solve did; the errors are for its x.");
   detail::bind_plot(solve, "convergence");
   detail::bind_described<ConditionEstimate>(m, "Condition", "An estimate of the condition number.");
   detail::bind_described<LogDeterminantEstimate>(m, "LogDeterminant",

@@ -62,7 +62,7 @@ struct SparseReport {
   struct Incomplete {
     int fill = 0;               ///< level of fill
     std::int64_t entries = 0;   ///< diagonal included; 0: there are none
-    double shift = 0;           ///< they are those of A + shift diag(A)
+    double shift = 0;           ///< the factors are those of A + shift diag(A)
     std::int64_t replaced = 0;  ///< pivots that were too small
   };
   KrylovStatus status = KrylovStatus::IterationLimit;            ///< how it ended
@@ -191,8 +191,8 @@ class SparseSolver {
   ///
   /// Shape    b and x: rows() of the matrix.
   /// Result   x is the best that was found, whatever the status, and never has a larger ||b - A x||
-  ///          than x as given, with 0 on empty rows. The report's numbers are those of x.
-  /// Memory   two vectors; those of the method that runs.
+  ///          than x as given, with 0 on empty rows. The report's numbers are x's.
+  /// Memory   two vectors, and the vectors of the method that runs.
   /// Sync     collective; fences.
   /// Throws   ShapeError for vectors of other lengths, those in the matrix' order among them;
   ///          MemoryError, x as it was, where not even the first precision has memory; on all

@@ -215,7 +215,7 @@ struct MleResult {
   double read_seconds = 0, total_seconds = 0;
   bool is_ended = false;  ///< a signal ended the fit: what is there is the best until then
 
-  /// False where tiles in low precision leave nothing to say of it.
+  /// False where tiles in low precision make the log-determinant unknown.
   bool log_det_known() const;
   /// Parameters that were estimated, the trend's coefficients among them.
   std::int64_t free_parameters() const;

@@ -54,7 +54,7 @@ inline std::vector<Step> ladder(LayerList const& layers, double shift) {
 ///
 /// Where the layers are ones that the automatic choice takes, and n is so large that it takes any,
 /// the costs were measured. Then the next rung of more accuracy is tried at once: a shift, and the
-/// refinement after it, would take longer. Else they are those of `ladder`.
+/// refinement after it, would take longer. Else they are `ladder`'s.
 template <class ExecutionSpace>
 std::vector<Step> rungs(std::int64_t n, LayerList const& layers, double shift);
 

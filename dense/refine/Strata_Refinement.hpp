@@ -57,7 +57,7 @@ struct RefinementOptions {
 inline constexpr double hpl_threshold = 16;              ///< HPL-MxP's rules
 inline constexpr double slate_threshold = 50 * 0x1p-53;  ///< SLATE's tester of posv
 
-/// What the refinement did. Errors are those of the X that was returned.
+/// What the refinement did. The errors are for the X that was returned.
 struct RefinementReport {
   /// Each column meets the tolerance; for the default tolerance also both thresholds above. Of a
   /// system that was scaled, the system as given must, too: the tolerance where one was asked for,

@@ -20,7 +20,7 @@ template <class ExecutionSpace>
 class RefinementMemory;
 }
 
-/// What a solve did. Errors are those of X for A X = B as given.
+/// What a solve did. The errors are for A X = B as given.
 struct SolveReport {
   RefinementReport refinement;  ///< report of the refinement of the returned X
   /// As the refinement says, but false where A turned out to be indefinite. It is also false where
@@ -55,7 +55,7 @@ struct Patience {
 };
 
 /// A factor of a symmetric positive definite matrix on a rung of a ladder of precisions: all that a
-/// refined solve knows of it. H = D A D is what is factored.
+/// refined solve knows of the factor. H = D A D is what is factored.
 template <class ExecutionSpace>
 class SpdFactor {
  public:

@@ -50,7 +50,7 @@ class FitVariables {
 
   /// The variables of a covariance, within the bounds.
   std::vector<double> at(MaternCovariance const& theta) const;
-  /// The covariance that is factored; with a sill that follows that of 1.
+  /// The covariance that is factored; with a sill that follows, its sill is 1.
   MaternCovariance shape(std::span<double const> x) const;
   /// The best sill within the bounds of sigma2 and nugget; 1 if it does not follow.
   double sill(MaternCovariance const& shape, double rss, std::int64_t degrees) const;

@@ -13,7 +13,7 @@
 
 namespace strata::geostat {
 
-/// How well each observation is predicted by those of other folds.
+/// How well each observation is predicted by the observations of other folds.
 struct CrossValidation {
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then there is nothing
   std::vector<double> residual;  ///< observed less predicted; NaN: the others do not tell the trend
@@ -37,8 +37,8 @@ inline constexpr std::array<double, 3> coverage_levels = {0.5, 0.9, 0.95};
 /// B are (P_BB)^-1 (P y)_B, their covariance (P_BB)^-1. One observation has (P y)_i / P_ii and 1 /
 /// P_ii.
 ///
-/// Shape    a value for each location; `folds` a number for each, those of one number being left
-///          out together; none: each alone.
+/// Shape    a value for each location; `folds` a number for each: observations of one number are
+///          left out together; none: each alone.
 /// Result   see CrossValidation. `on_progress` hears what part is done.
 /// Sync     fences `exec`.
 /// Memory   512 n numbers; with folds n numbers for each observation of the largest. Cost: n^3 / 3

@@ -143,7 +143,7 @@ class Callback {
   void const* before_;
 };
 
-/// f(call) on a thread of its own, and what came of it.
+/// f(call) on a thread of its own, and its result.
 template <class Function>
 class Job {
  public:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mixed-precision solvers in layers: dense, sparse, out of core, and Gaussian likelihoods.
 
-Arrays are of float64, NumPy's or those of any package that speaks DLPack, in host memory or on the GPU that Strata was built for. They are
+Arrays are of float64, from NumPy or any package that speaks DLPack, in host memory or on the GPU that Strata was built for. They are
 used where they are, and results come back in the caller's package. The GIL is free while the library works, and Ctrl-C is heard then.
 """
 

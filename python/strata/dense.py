@@ -175,7 +175,7 @@ class Factor:
     def logdet(self, *, probes: int = 16, steps: int = 30, seed: int = 1) -> _core.LogDeterminant:
         """Log-determinant of A, and how far off it may be.
 
-        Exact to rounding where all layers are fp64 or n <= `probes`; else that of the factor, with an estimate of what the
+        Exact to rounding where all layers are fp64 or n <= `probes`; else the factor's, with an estimate of what the
         layers' rounding did to it.
 
         Parameters
@@ -264,7 +264,7 @@ def cholesky(
         copied. NumPy's, or any package's that speaks DLPack, in host memory or on the GPU that Strata was built for. It must not
         change as long as the factor is used.
     layers : str or sequence of str
-        Precisions of the off-diagonal blocks from the largest on, the last one that of the diagonal leaves, too:
+        Precisions of the off-diagonal blocks from the largest on, the last one for the diagonal leaves, too:
         "fp16,fp16,fp32" or ["fp16", "fp16", "fp32"]. "auto": by n and the machine; where fp64 is as fast, fp64.
     lower : bool
         Which triangle of A is read.

@@ -42,7 +42,7 @@ class Solver:
     precision : {"fp32", "fp64", "bf16", "fp16"}
         Of the preconditioner's matrices, at first.
     tolerance : float
-        On |b - A x| / |b| in the 2-norm, and where rows differ much in size on that of the rows in the units of x; in (0, 1).
+        Limit on |b - A x| / |b| in the 2-norm; where rows differ much in size also with rows in the units of x; in (0, 1).
     restart : int
         Basis vectors of GMRES; with the default all, of up to 300 unknowns.
     max_iterations : int

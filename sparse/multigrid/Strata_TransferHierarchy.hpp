@@ -41,11 +41,11 @@ struct TransferHierarchy {
   int modes = 1;       ///< unknowns of an aggregate
   /// What new values in the finest matrix' pattern leave as it is; none: nothing was kept.
   std::shared_ptr<detail::KeptLevels<Exec>> kept;
-  bool has_old_pattern = false;  ///< aggregates and patterns are those of `kept` as it was given
+  bool has_old_pattern = false;  ///< aggregates and patterns are `kept`'s, as it was given
   bool takes_natural =
       false;  ///< a cycle's vectors are in the caller's order, the finest matrix is not
 
-  /// Entries of all matrices over those of the finest.
+  /// Entries of all matrices over the finest matrix' entries.
   double operator_complexity() const {
     double sum = 0;
     for (auto const& level : levels) sum += static_cast<double>(level.A.global_entries());

@@ -16,7 +16,7 @@ std::size_t physical_memory_bytes();
 struct ReadOptions {
   /// Largest result in bytes; what a header asks beyond it is refused with MemoryError.
   std::size_t max_bytes = physical_memory_bytes();
-  /// Largest ratio of inflated to compressed bytes in a .gz file, once 4 MiB have come out of it.
+  /// Largest ratio of inflated to compressed bytes in a .gz file, once 4 MiB have come out.
   double max_gz_ratio = 200;
   /// Hears now and then what part of the file's bytes was read, 0 to 1. An exception ends the call.
   std::function<void(double)> on_progress = {};

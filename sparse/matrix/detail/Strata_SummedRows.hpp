@@ -124,7 +124,7 @@ LocalCsr<Exec> summed_on_host(Exec const& exec, std::int64_t rows, std::int64_t 
   return C;
 }
 
-/// Rows of a device that have tables of one size: all, or those of a list.
+/// Rows of a device that have tables of one size: all, or a list's.
 template <class Space>
 struct RowList {
   std::int64_t count = 0;
