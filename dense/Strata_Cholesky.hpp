@@ -151,7 +151,7 @@ class CholeskyFactor {
   /// Result   as of `dense::solve`, with the ladder of `cholesky`. If info() is not ok afterwards,
   ///          A turned out to be indefinite by less than the first layers could tell.
   /// Sync     fences `exec`.
-  /// Memory   3 n m numbers of fp64, those of `refine`, and on devices the partial sums of products
+  /// Memory   3 n m numbers of fp64, `refine`'s memory, and on devices the partial sums of products
   ///          with the matrix and the factor: about n^2 / 100 numbers.
   /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor, B holds a
   ///          non-finite number or X overlaps A; MemoryError where there is no memory for a first
@@ -167,8 +167,8 @@ class CholeskyFactor {
   ///
   /// Sync     fences `exec` a few times. Cost: 2 or 3 solves of eight columns, with the factor
   ///          alone; where it is too coarse to tell, as many refined ones. Memory: 8 n numbers, and
-  ///          those of `refine`. `on_progress` hears after each solve what part of at most 3 is
-  ///          done, 0 to 1, and of refined ones anew.
+  ///          `refine`'s. `on_progress` hears after each solve what part of at most 3 is done, 0 to
+  ///          1, and of refined ones anew.
   /// Throws   ValueError if there is no factor; MemoryError; what `on_progress` throws.
   ConditionEstimate condition(ExecutionSpace const& exec,
                               std::function<void(double)> const& on_progress = {});
@@ -209,7 +209,7 @@ class CholeskyFactor {
 /// Shape    A: n x n View of fp64, n >= 0, LayoutLeft or LayoutRight, any padding; only its lower
 ///          triangle is read, and it is not changed.
 /// Result   a factor whose info() is ok: A, or a matrix within the layers' roundoff and the shift
-///          of it, is positive definite (`solve` finds out which); or info() holds the order of the
+///          of A, is positive definite (`solve` finds out which); or info() holds the order of the
 ///          leading minor that is not positive: of A, found in fp64, if the ladder is on; of the
 ///          first attempt otherwise. An automatic attempt ends early where its first pivots fall so
 ///          fast that the next rung costs less (`Outcome::Foretold`). Hosts look after an eighth of

@@ -92,7 +92,7 @@ struct CovarianceFactorReport {
 };
 
 /// The Cholesky factor M = L L^T of a covariance matrix S, and all that a Gaussian likelihood asks
-/// of it.
+/// of a factor.
 ///
 /// In tiles the matrix may be larger than the devices; whole it is as fast as one is. M is S but
 /// for the rounding of its tiles. Solves are refined to fp64 accuracy with S. For that the entries

@@ -47,9 +47,8 @@ struct FisherInformation {
 /// Result   see FisherInformation; its `info` says if S is not positive definite.
 /// Sync     fences `exec`.
 /// Memory   `fisher_bytes_needed` on the host, and 2048 n numbers in the memory of `exec`. Cost: 2
-///          n^3 flops for S^-1 and for each of range and nu that is wanted, that of six
-///          factorisations each, and n^2 evaluations of entries. With tiles below fp64 all solves
-///          are refined with S.
+///          n^3 flops for S^-1 and for each of range and nu that is wanted, as six factorisations,
+///          and n^2 evaluations of entries. With tiles below fp64 all solves are refined with S.
 /// Ranks    of a factor that several ranks hold share the solves, the evaluations and what is kept
 ///          of S^-1 S_range and S^-1 S_nu; each has the 2048 n numbers. All get the information,
 ///          with the bits of one rank's. They give the same options but for max_bytes and

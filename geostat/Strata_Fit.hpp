@@ -73,7 +73,7 @@ struct Fit {
   std::int64_t not_positive_definite = 0;   ///< evaluations at parameters without a factor
   std::int64_t not_known = 0;  ///< evaluations whose log-determinant has an infinite error
   /// Parameters on one of their bounds; with a search without derivatives, within the tolerance of
-  /// it.
+  /// the bound.
   std::array<bool, 4> at_bound{};
   /// A nugget that is 0, its boundary, is below this at 95 %; NaN: it is not 0, or that is not
   /// known.

@@ -94,8 +94,7 @@ template <class ExecutionSpace>
 struct Weights {
   using Block = typename CovarianceFactor<ExecutionSpace>::Block;
   Block values;  ///< n x 1: S^-1 (y - F b)
-  /// n x k: T = S^-1 Q L^-T, L L' = Q' S^-1 Q, by which S^-1 less what the trend takes of it is
-  /// S^-1 - T T'.
+  /// n x k: T = S^-1 Q L^-T, L L' = Q' S^-1 Q, so that S^-1 less the trend's part is S^-1 - T T'.
   Block trend;
   Block both;                        ///< n x (1 + k): the two side by side
   std::vector<double> coefficients;  ///< coefficients of Q

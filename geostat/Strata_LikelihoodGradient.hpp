@@ -39,9 +39,10 @@ struct LikelihoodGradient {
 /// Result   see LikelihoodGradient; its `info` says if S is not positive definite. `on_progress`
 ///          hears, after each block of 512 columns of S^-1, what part of them is done.
 /// Sync     fences `exec`.
-/// Memory   512 n numbers. Cost: 2/3 n^3 flops for many rows of tiles, those of two factorisations,
-///          and n^2 / 2 evaluations of entries. With tiles below fp64 2 n^3 flops, and each block
-///          of 512 columns is refined with S, n^2 evaluations of entries for each step of it.
+/// Memory   512 n numbers. Cost: 2/3 n^3 flops for many rows of tiles, as two factorisations, and
+///          n^2 / 2 evaluations of entries. With tiles below fp64 2 n^3 flops, and each block of
+///          512 columns is refined with S, n^2 evaluations of entries for each step of the
+///          refinement.
 /// Throws   what `log_likelihood` throws.
 /// Error    the error of S^-1 by backward stable fp64 solves, whatever the tiles' precision:
 ///          |error| is at most c 2^-52 cond(S) sum_ij |S^-1|_ij |S_k|_ij. Tested against

@@ -62,7 +62,7 @@ struct SparseReport {
   struct Incomplete {
     int fill = 0;               ///< level of fill
     std::int64_t entries = 0;   ///< diagonal included; 0: there are none
-    double shift = 0;           ///< the factors are those of A + shift diag(A)
+    double shift = 0;           ///< the factors belong to A + shift diag(A)
     std::int64_t replaced = 0;  ///< pivots that were too small
   };
   KrylovStatus status = KrylovStatus::IterationLimit;            ///< how it ended
@@ -96,7 +96,7 @@ struct SparseReport {
   std::vector<SparseAttempt> attempts;  ///< attempts in order
   /// Levels of the preconditioner; the matrix alone if it has none.
   std::vector<Level> levels;
-  double operator_complexity = 1;                ///< entries of all levels over those of the finest
+  double operator_complexity = 1;                ///< entries of all levels over the finest's
   int block_size = 1;                            ///< unknowns of a node, as AMG aggregates them
   int modes = 1;                                 ///< unknowns of an aggregate of AMG
   bool has_old_pattern = false;                  ///< an update kept AMG's aggregates and patterns

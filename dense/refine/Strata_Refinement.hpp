@@ -77,8 +77,8 @@ struct RefinementReport {
   double backward_error = 0;
   double equilibrated_error = 0;  ///< the same of the system that was refined
   /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) of that system, where ||r_j||_inf is no smaller
-  /// than what rounding leaves of it, 2^-53 (||A||_inf ||x_j||_inf + ||b_j||_inf): times the
-  /// condition it bounds the error of x.
+  /// than rounding leaves it, 2^-53 (||A||_inf ||x_j||_inf + ||b_j||_inf): times the condition it
+  /// bounds the error of x.
   double relative_residual = 0;
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
   double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
@@ -90,7 +90,7 @@ template <class ExecutionSpace>
 struct RefinementOperators {
   /// Some vectors, column by column.
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
-  /// Y = A X in fp64. Both have the same columns, any number from 1 to those of B.
+  /// Y = A X in fp64. Both have the same columns, any number from 1 to B's.
   std::function<void(Block const& X, Block const& Y)> apply;
   /// R = M^-1 R in place. The largest magnitude of each column is below 1 and at least 1/2, or 0.
   std::function<void(Block const& R)> precondition;

@@ -105,7 +105,7 @@ template <class ExecutionSpace>
 ///          B is, is 0: its backward error is 1.
 /// Sync     fences `exec`: once where n <= 8192 and the first solution is good enough, and as often
 ///          as `refine` beyond.
-/// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes; the factor keeps
+/// Memory   2 n m numbers of fp64, `refine`'s memory, and what the factor takes; the factor keeps
 ///          them for the next solve if m <= 16.
 /// Throws   ShapeError if B or X do not fit; ValueError naming the first non-finite number of B,
 ///          before anything is refined, or if elements of X share memory; MemoryError where there

@@ -277,9 +277,8 @@ def cholesky(
     ladder : bool
         On breakdown try shifts, higher layers and fp64.
     jitter : "auto" or None
-        "auto": where A is not positive definite, factor a copy whose diagonal is larger by the smallest power of ten, as a part of
-        the mean diagonal, with which it is (1e-2 at most). That copy is then what is solved with; an `AccuracyWarning` tells, and
-        `report.jitter`.
+        "auto": where A is not positive definite, factor a copy with a larger diagonal. The smallest power of ten of the mean diagonal is
+        added with which the copy is (1e-2 at most). Solves are then with the copy; an `AccuracyWarning` tells, and `report.jitter`.
     check_symmetric : bool
         Compare the other triangle, too, which is not read otherwise: n^2 numbers.
 

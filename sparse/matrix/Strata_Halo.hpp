@@ -33,7 +33,7 @@ class Halo {
   using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   Halo();
-  /// `new_row` numbers the rows of the vectors by those of the pattern. Fences `exec`.
+  /// `new_row` gives each row of the pattern its row in the vectors. Fences `exec`.
   Halo(Exec const& exec, Communicator const& comm, HaloPattern const& pattern,
        Vector<std::int32_t, MemorySpace> const& new_row, Link<Exec> const& link);
 

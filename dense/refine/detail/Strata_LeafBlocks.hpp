@@ -21,7 +21,7 @@ struct LeafBlocks {
     int ld = 0;
     bool is_fp64 = false;
   };
-  static constexpr int run = 8;  ///< a leaf's size is a multiple of it
+  static constexpr int run = 8;  ///< a leaf's size is a multiple of `run`
 
   Kokkos::View<Block*, MemorySpace>
       blocks;          ///< (a, b), a >= b, at a + b leaves; empty: there is one
