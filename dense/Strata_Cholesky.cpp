@@ -373,10 +373,10 @@ CholeskyReport const& CholeskyFactor<ExecutionSpace>::report() const {
 }
 
 template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::factor(ExecutionSpace const& exec,
-                                            MatrixRef<memory_space> const& L) const {
+void CholeskyFactor<ExecutionSpace>::copy_factor(ExecutionSpace const& exec,
+                                                 MatrixRef<memory_space> const& L) const {
   State& s = *state_;
-  s.need_factor("factor");
+  s.need_factor("copy_factor");
   s.tree->store(exec, Uplo::Lower, L);
   if (s.analysis.d.extent(0) > 0) detail::unscale_factor(exec, s.analysis.d, L);
 }

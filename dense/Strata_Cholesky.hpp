@@ -195,7 +195,11 @@ class CholeskyFactor {
   /// Shape    L: n x n, fp64 or fp32, column-major; its strictly upper triangle is not touched.
   ///          Enqueued.
   /// Throws   ShapeError if L does not fit; ValueError if there is no factor.
-  void factor(ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const;
+  void copy_factor(ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const;
+  [[deprecated("is now called copy_factor")]] void factor(
+      ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const {
+    copy_factor(exec, L);
+  }
 
  private:
   SolveReport solve_strided(ExecutionSpace const& exec, StridedMatrix<double const> const& B,

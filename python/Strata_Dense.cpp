@@ -182,7 +182,7 @@ void copy(Shared const& factor, detail::Out const& L) {
                  "L must be ", factor->order(), " x ", factor->order(), ", in Fortran order");
   detail::answer(factor, [kept = Kept(L), l](c::DenseFactor& work) {
     c::Operand<double> const result(work.exec, l.data, l.rows, l.cols, l.ld, c::Part::None);
-    work.factor.factor(work.exec, result.matrix());
+    work.factor.copy_factor(work.exec, result.matrix());
     result.write_back(work.exec, c::Part::Lower);
     work.exec.fence("strata::python::copy: L is written");
     return true;
@@ -234,7 +234,8 @@ void bind_dense(nb::module_& m) {
       "Whether the numbers along an axis are neighbours in memory: it is then used where it is.");
   nb::class_<KeptFactor>(m, "Factor", "A Cholesky factor in layers of precision.")
       .def_prop_ro("order", &KeptFactor::order)
-      .def_prop_ro("stream", &KeptFactor::stream, "That it works on, as a number; 0 on a host.")
+      .def_prop_ro("stream", &KeptFactor::stream,
+                   "The stream that it works on, as a number; 0 on a host.")
       .def_prop_ro("info",
                    [](Shared const& f) {
                      return detail::answer(
