@@ -234,8 +234,7 @@ void bind_dense(nb::module_& m) {
       "Whether the numbers along an axis are neighbours in memory: it is then used where it is.");
   nb::class_<KeptFactor>(m, "Factor", "A Cholesky factor in layers of precision.")
       .def_prop_ro("order", &KeptFactor::order)
-      .def_prop_ro("stream", &KeptFactor::stream,
-                   "The stream that it works on, as a number; 0 on a host.")
+      .def_prop_ro("stream", &KeptFactor::stream, "Its stream, as a number; 0 on a host.")
       .def_prop_ro("info",
                    [](Shared const& f) {
                      return detail::answer(
