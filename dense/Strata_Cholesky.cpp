@@ -20,8 +20,8 @@ namespace strata::dense {
 
 namespace {
 
-// True if the matrix, or the block of columns, is small: one thread of a host reads it in less time
-// than several threads take to begin and to end the loops of a factor and a solve.
+// True if the matrix, or the block of columns, is small. One thread of a host then reads it in less
+// time than several threads take to begin and to end loops.
 bool is_small(std::int64_t extent) { return extent <= 1024; }
 
 }  // namespace
@@ -373,10 +373,10 @@ CholeskyReport const& CholeskyFactor<ExecutionSpace>::report() const {
 }
 
 template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::factor(ExecutionSpace const& exec,
-                                            MatrixRef<memory_space> const& L) const {
+void CholeskyFactor<ExecutionSpace>::copy_factor(ExecutionSpace const& exec,
+                                                 MatrixRef<memory_space> const& L) const {
   State& s = *state_;
-  s.need_factor("factor");
+  s.need_factor("copy_factor");
   s.tree->store(exec, Uplo::Lower, L);
   if (s.analysis.d.extent(0) > 0) detail::unscale_factor(exec, s.analysis.d, L);
 }

@@ -23,7 +23,7 @@ struct ResidualHistory {
   std::vector<std::int64_t> iterations;   ///< How many.
   std::vector<double> relative_residual;  ///< After each of them.
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(ResidualHistory const*) {
   using H = ResidualHistory;
   return std::tuple(

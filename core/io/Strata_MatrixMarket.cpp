@@ -3,9 +3,9 @@
 #include <core/io/Strata_MatrixMarket.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ParseNumber.hpp>
-#include <core/io/detail/Strata_LineReader.hpp>
 #include <core/io/detail/Strata_MatrixMarketStream.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
+#include <core/io/files/detail/Strata_LineReader.hpp>
 
 #include <algorithm>
 #include <cstdlib>

@@ -71,7 +71,7 @@ MatrixMarketHeader read_matrix_market_header(std::string const& path,
 ///          `pattern` (each value is 1); `general`, `symmetric` or, for coordinates,
 ///          `skew-symmetric` (both triangles are returned). Comments, blank lines, CR LF, a missing
 ///          last line end, and the upper triangle of a symmetric or skew list are accepted. Entries
-///          at one position are added, see `added`; `options.on_remark` hears of it.
+///          at one position are added, see `added`; `options.on_remark` is told.
 /// Memory   grows with the entries that arrived, never by the header: at most 12 bytes per
 ///          (inflated) byte.
 /// Throws   IoError "path:line: ..." for `complex` and `hermitian`; a header that promises more

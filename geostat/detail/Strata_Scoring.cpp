@@ -241,7 +241,8 @@ class Scoring {
     return false;
   }
 
-  // Notes when the value has risen by what counts. In a bent valley steps may go on for ever without.
+  // Notes when the value has risen by what counts. In a bent valley steps may go on for ever
+  // without.
   void note_rise() {
     if (risen_ > 0 && !(now_.value > risen_to_ + std::max(least_, now_.noise))) return;
     risen_ = evaluations_, risen_to_ = now_.value;

@@ -3,7 +3,7 @@
 #ifndef STRATA_LINE_READER_HPP
 #define STRATA_LINE_READER_HPP
 
-#include <core/io/Strata_ByteSource.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
 
 #include <cstddef>
 #include <cstdint>
