@@ -94,7 +94,7 @@ MatrixMarketHeader read_banner(LineReader& lines) {
 
 }  // namespace
 
-MatrixMarketHeader read_header(LineReader& lines) {
+MatrixMarketHeader read_market_header(LineReader& lines) {
   auto header = read_banner(lines);
   std::string_view line;
   if (!next_content(lines, line)) lines.fail_at_end("expected a line of sizes");
@@ -225,7 +225,7 @@ void read_array_entries(ByteSource& source,
                         std::function<void(MatrixMarketHeader const&)> const& begin,
                         std::function<void(double)> const& entry) {
   LineReader lines(source);
-  auto const header = read_header(lines);
+  auto const header = read_market_header(lines);
   begin(header);
   bool const integer = header.field == MatrixMarketField::Integer;
   read_entries(lines, header.entries, [&](std::string_view& line) {
@@ -238,7 +238,7 @@ void read_array_entries(ByteSource& source,
 
 MatrixMarketMatrix read_matrix_market(ByteSource& source, ReadOptions const& options) {
   LineReader lines(source);
-  auto const header = read_header(lines);
+  auto const header = read_market_header(lines);
   return with_field(header.field, [&]<class Field>(Field) -> MatrixMarketMatrix {
     if constexpr (!std::is_same_v<Field, PatternField>)
       if (header.format == MatrixMarketFormat::Array)
@@ -252,7 +252,7 @@ MatrixMarketMatrix read_matrix_market(ByteSource& source, ReadOptions const& opt
 MatrixMarketHeader read_matrix_market_header(std::string const& path, ReadOptions const& options) {
   auto const source = open_source(path, options);
   detail::LineReader lines(*source);
-  return detail::read_header(lines);
+  return detail::read_market_header(lines);
 }
 
 MatrixMarketMatrix read_matrix_market(std::string const& path, ReadOptions const& options) {

@@ -88,7 +88,7 @@ MatrixMarketShare read_matrix_market_share(std::string const& path, int share, i
   RestOfFile whole(file, 0);
   detail::LineReader first_lines(whole);
   MatrixMarketShare result;
-  result.header = detail::read_header(first_lines);
+  result.header = detail::read_market_header(first_lines);
   STRATA_REQUIRE(ValueError, result.header.format == MatrixMarketFormat::Coordinate, path,
                  ": an array has no shares");
   result.entries.rows = result.header.rows, result.entries.cols = result.header.cols;

@@ -38,7 +38,7 @@ std::optional<std::pair<std::size_t, std::size_t>> find_duplicate(CoordinateMatr
 std::optional<std::pair<std::int64_t, std::int64_t>> add_duplicates(CoordinateMatrix& A);
 
 /// The first lines of a file, up to the sizes. Throws as `read_matrix_market_header`.
-MatrixMarketHeader read_header(LineReader& lines);
+MatrixMarketHeader read_market_header(LineReader& lines);
 
 /// The line has nothing more on it.
 inline void refuse_rest(LineReader const& lines, std::string_view rest) {
