@@ -4,7 +4,7 @@
 #define STRATA_GEOSTAT_HPP
 
 // All of Strata::geostat: Matern covariances, likelihoods with gradients, fits with the errors of
-// their parameters, and kriging.
+// their parameters, and kriging; all of it for many observations by Vecchia's approximation.
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_FisherInformation.hpp>
@@ -23,5 +23,12 @@
 #include <geostat/kriging/Strata_Simulation.hpp>
 #include <geostat/kriging/Strata_Variogram.hpp>
 #include <geostat/model/Strata_Trend.hpp>
+#include <geostat/vecchia/Strata_ConditioningBlocks.hpp>
+#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/vecchia/Strata_OrderedNeighbours.hpp>
+#include <geostat/vecchia/Strata_Vecchia.hpp>
+#include <geostat/vecchia/Strata_VecchiaFields.hpp>
+#include <geostat/vecchia/Strata_VecchiaFit.hpp>
+#include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
 
 #endif

@@ -80,26 +80,6 @@ dense::SolveReport solve_by(Solves how, Exec const& exec, CovarianceFactor<Exec>
   return report;
 }
 
-// The lower L with L L' = A; NaN where there is none.
-std::vector<double> lower_factor(std::vector<double> L, std::size_t k) {
-  for (std::size_t j = 0; j < k; ++j)
-    for (std::size_t i = j; i < k; ++i) {
-      double sum = L[i + j * k];
-      for (std::size_t l = 0; l < j; ++l) sum -= L[i + l * k] * L[j + l * k];
-      L[i + j * k] = i == j ? std::sqrt(sum) : sum / L[j + j * k];
-    }
-  return L;
-}
-
-// b = L^-T b.
-void substitute_transposed(std::vector<double> const& L, std::span<double> b) {
-  std::size_t const k = b.size();
-  for (std::size_t j = k; j-- > 0;) {
-    for (std::size_t i = j + 1; i < k; ++i) b[j] -= L[i + j * k] * b[i];
-    b[j] /= L[j + j * k];
-  }
-}
-
 // What a number of a column's residual may be, by the backward error and by rounding.
 template <class Exec>
 double residual_of(CovarianceFactor<Exec> const& factor, double w, HostMatrix const& B,
@@ -144,6 +124,24 @@ void take_trend(Trend const& trend, HostMatrix const& B, HostMatrix const& X,
 }
 
 }  // namespace
+
+std::vector<double> lower_factor(std::vector<double> L, std::size_t k) {
+  for (std::size_t j = 0; j < k; ++j)
+    for (std::size_t i = j; i < k; ++i) {
+      double sum = L[i + j * k];
+      for (std::size_t l = 0; l < j; ++l) sum -= L[i + l * k] * L[j + l * k];
+      L[i + j * k] = i == j ? std::sqrt(sum) : sum / L[j + j * k];
+    }
+  return L;
+}
+
+void substitute_transposed(std::vector<double> const& L, std::span<double> b) {
+  std::size_t const k = b.size();
+  for (std::size_t j = k; j-- > 0;) {
+    for (std::size_t i = j + 1; i < k; ++i) b[j] -= L[i + j * k] * b[i];
+    b[j] /= L[j + j * k];
+  }
+}
 
 void substitute(std::vector<double> const& L, std::span<double> b) {
   std::size_t const k = b.size();

@@ -6,6 +6,7 @@
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/model/Strata_Trend.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -118,8 +119,12 @@ Weights<ExecutionSpace> weights(ExecutionSpace const& exec,
                                 std::span<double const> values, Trend const& trend,
                                 Solves solves = Solves::Refined);
 
+/// The lower L with L L' = A, both k x k; NaN where there is none.
+std::vector<double> lower_factor(std::vector<double> A, std::size_t k);
 /// L^-1 b for a lower triangle of order k, in place.
 void substitute(std::vector<double> const& L, std::span<double> b);
+/// L^-T b, in place.
+void substitute_transposed(std::vector<double> const& L, std::span<double> b);
 
 /// The log-likelihood by its parts, with S = sill C where these are of C.
 double log_likelihood_of(Likelihood const& parts, Trend const& trend);

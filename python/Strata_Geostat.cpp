@@ -294,6 +294,7 @@ void bind_geostat(nb::module_& m) {
       "on_step"_a.none(),
       nb::sig("def fit(locations: object, metric: str, values: object, options: FitOptions, "
               "on_step: object) -> tuple[FitReport, CovarianceFactor | None]"));
+  bind_neighbours(m);
 }
 
 }  // namespace strata::python

@@ -20,26 +20,6 @@
 
 namespace strata::python {
 
-namespace detail {
-
-// Numbers for the four parameters, and for their pairs.
-template <>
-struct AsPython<geostat::Parameters> {
-  static constexpr char const* name = "numpy.typing.NDArray[numpy.float64]";
-  static auto from(geostat::Parameters const& of) { return as_array(of); }
-};
-template <>
-struct AsPython<std::array<geostat::Parameters, 4>> {
-  static constexpr char const* name = "numpy.typing.NDArray[numpy.float64]";
-  static auto from(std::array<geostat::Parameters, 4> const& of) {
-    std::vector<double> rows;
-    for (auto const& row : of) rows.insert(rows.end(), row.begin(), row.end());
-    return as_array<2>(rows, {4, 4});
-  }
-};
-
-}  // namespace detail
-
 namespace {
 
 using namespace nb::literals;

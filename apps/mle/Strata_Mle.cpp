@@ -60,15 +60,9 @@ std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observ
     *first = false;
     result.log_likelihoods.push_back(step.likelihood.info == 0 ? step.likelihood.log_likelihood
                                                                : std::nan(""));
-    // With the seconds behind it, it must fit into a narrow terminal's line.
-    auto const& theta = step.theta;
-    progress.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
-                        static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
-                        theta.sigma2, theta.range, theta.nu, theta.nugget));
     now.seconds += watch.lap();
     now.see(step);
-    auto const done = static_cast<double>(step.evaluation);
-    progress.left(now.seconds / done * (static_cast<double>(options.max_evaluations) - done), true);
+    now.tell(step, options.max_evaluations, progress);
     end_if_asked("");
   };
   result.has_default_lower = !options.lower;
@@ -286,6 +280,10 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.trend = data.trend;
   result.asked_for_mean = options.mean.has_value();
   result.read_seconds = watch.lap();
+  if (options.neighbours > 0) {
+    estimate_by_neighbours(exec, options, data, progress, result);
+    return warn(result, data.locations);
+  }
   together(options.comm.get(), [&] {
     require_memory(
         options, result,

@@ -15,6 +15,7 @@
 #include <geostat/Strata_ProfileInterval.hpp>
 #include <geostat/kriging/Strata_CrossValidation.hpp>
 #include <geostat/kriging/Strata_Variogram.hpp>
+#include <geostat/vecchia/Strata_VecchiaFit.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -79,6 +80,8 @@ struct MleOptions {
   When standard_errors = When::Auto;
   bool profile_intervals = false;
   std::optional<double> level;  ///< level of the intervals; none: 0.95
+  std::int64_t neighbours = 0;  ///< neighbours of Vecchia's approximation; 0: the exact likelihood
+  When exact_beside = When::Auto;
 
   TileOptions tiles;
   geostat::LogDet log_det = geostat::LogDet::Corrected;
@@ -162,6 +165,12 @@ struct ValidationSummary {
   std::vector<Outlier> outliers;  ///< the five largest |z|
 };
 
+/// Vecchia's approximation, and the exact likelihood beside it.
+struct VecchiaSummary {
+  geostat::VecchiaReport of;
+  std::optional<geostat::ExactBeside> exact;  ///< likelihood where it was evaluated
+};
+
 /// The factor in low precision against one in fp64.
 struct DivergenceSummary {
   geostat::Divergence divergence;
@@ -193,6 +202,7 @@ struct MleResult {
   std::optional<geostat::Likelihood> likelihood;  ///< there; none for "generate"
   std::optional<geostat::FitOptions> asked;       ///< options of a fit
   std::optional<geostat::Fit> fit;
+  std::optional<VecchiaSummary> vecchia;  ///< what a likelihood by neighbours is made of
   std::optional<geostat::LikelihoodGradient> gradient;
   std::optional<StandardErrorsSummary> standard_errors;  ///< standard errors of a fit
   /// intervals of its parameters, in their order
@@ -247,6 +257,9 @@ using MleFactor = geostat::CovarianceFactor<Kokkos::DefaultExecutionSpace>;
 /// Whether this rank writes and prints.
 bool reports(MleOptions const& options);
 
+/// The empirical variogram, to --variogram.
+void tell_variogram(MleOptions const& options, Observations const& data, MleResult& result);
+
 /// Leave one out or folds, to --loo, and the empirical variogram, to --variogram. Collective.
 void validate(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
               Observations const& data, MleFactor& factor, Progress& progress, MleResult& result);
@@ -255,6 +268,18 @@ void validate(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& optio
 /// Collective.
 void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
              Observations const& data, MleFactor& factor, Progress& progress, MleResult& result);
+
+/// What an approximation by neighbours has in place of a factor.
+using MleNeighbours = geostat::Vecchia<Kokkos::DefaultExecutionSpace>;
+
+/// The same from neighbours alone.
+void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
+             Observations const& data, MleNeighbours const& model, Progress& progress,
+             MleResult& result);
+
+/// Fit, evaluate or predict by Vecchia's approximation, which --neighbours asks for.
+void estimate_by_neighbours(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
+                            Observations const& data, Progress& progress, MleResult& result);
 
 /// A fit as far as it came, for one that a signal ends.
 struct Search {
@@ -265,6 +290,8 @@ struct Search {
 
   /// Take an evaluation in.
   void see(geostat::FitStep const& step);
+  /// Tell an evaluation, and how long the others may take.
+  void tell(geostat::FitStep const& step, std::int64_t max_evaluations, Progress& progress) const;
   /// Give the best to the result of a search that `why` ended.
   void end(std::string const& why, MleResult& result) const;
 };

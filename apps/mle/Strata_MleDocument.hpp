@@ -30,7 +30,8 @@ inline std::optional<geostat::Likelihood> known_likelihood(MleResult const& resu
   return result.likelihood && result.likelihood->info == 0 ? result.likelihood : std::nullopt;
 }
 inline std::optional<geostat::CovarianceFactorReport> known_factor(MleResult const& result) {
-  return result.likelihood ? std::optional(result.likelihood->factor) : std::nullopt;
+  bool const has_factor = result.likelihood && !result.vecchia;
+  return has_factor ? std::optional(result.likelihood->factor) : std::nullopt;
 }
 
 /// What is told of the problem.
@@ -137,7 +138,8 @@ constexpr auto fields_of_likelihood() {
       FieldsOf(&known_factor, "there is no factor", " attempts no_room "),
       Field("no_room",
             [](R const& r) {
-              return r.likelihood ? std::optional(r.likelihood->factor.no_room) : std::nullopt;
+              auto const factor = known_factor(r);
+              return factor ? std::optional(factor->no_room) : std::nullopt;
             },
             "Why devices do not hold the matrix that might have; empty: they do, or were not to.",
             {.key = "precisions/no_room", .absent = "there is no factor", .is_omitted = true}),
@@ -148,7 +150,9 @@ constexpr auto fields_of_likelihood() {
             },
             "Rungs that were tried, in order.", {.key = "precisions/attempts"}),
       Field("map",
-            [](R const& r) { return r.likelihood ? std::optional(lines_of(r.map)) : std::nullopt; },
+            [](R const& r) {
+              return known_factor(r) ? std::optional(lines_of(r.map)) : std::nullopt;
+            },
             map_sentence,
             {.key = "precisions/map", .absent = "there is no factor", .schema = map_schema}),
       Field("bytes", [](R const& r) { return r.likelihood ? r.likelihood->factor.bytes : 0; },
@@ -159,6 +163,8 @@ constexpr auto fields_of_likelihood() {
 constexpr auto fields_of_rest() {
   using R = MleResult;
   return std::tuple(
+      Field("vecchia", &R::vecchia, "Vecchia's approximation, where --neighbours asked for it.",
+            {.absent = "the likelihood is exact"}),
       Field("kl", &R::divergence, "Divergence of the factor from one in fp64.",
             {.absent = "it was not asked for"}),
       Field("variogram", &variogram_of,

@@ -125,6 +125,16 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
               "evaluations of the log-likelihood, at most [500]");
 }
 
+void add_neighbour_options(CLI::App& command, MleOptions& options) {
+  OptionGroup group(command, "Many observations: Vecchia's approximation");
+  group.count("--neighbours", options.neighbours, "M",
+              "each observation is conditioned on M others alone, up to 1000: a likelihood for "
+              "many observations that is nearly the exact one, for example 30");
+  group.named("--exact-beside", options.exact_beside,
+              "the exact log-likelihood at the same parameters: what the approximation cost; auto: "
+              "up to 4096 observations [auto]");
+}
+
 void add_error_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "How far the fitted parameters can be trusted");
   group.named(
@@ -205,6 +215,25 @@ void check_kriging(MleOptions const& options) {
     (void)geostat::PredictionGrid::parse(options.grid);
 }
 
+// What neighbours alone do not serve.
+void check_neighbours(MleOptions const& options) {
+  if (options.neighbours == 0)
+    return require(options.exact_beside == When::Auto, "--exact-beside is of --neighbours");
+  require(options.neighbours <= 1000, "--neighbours: ", options.neighbours,
+          " must be at most 1000; without it all are taken");
+  require(options.generate == 0, "--neighbours is of observations, and --generate makes them");
+  require(options.search == geostat::Search::Scoring,
+          "--neighbours fits by scoring; --search is of the exact likelihood");
+  require(
+      options.loo.empty() && options.simulations == 0 && !options.profile_intervals && !options.kl,
+      "--loo, --simulations, --profile-intervals and --kl are of the exact likelihood, without "
+      "--neighbours");
+  require(!precision_rule(options.tiles).may_mix(),
+          "--epsilon is of the exact likelihood's tiles, without --neighbours");
+  require(!options.comm || options.comm->size() == 1,
+          "--neighbours runs on one rank, and there are ", options.comm ? options.comm->size() : 1);
+}
+
 }  // namespace
 
 void add_mle_options(CLI::App& command, MleOptions& options) {
@@ -212,6 +241,7 @@ void add_mle_options(CLI::App& command, MleOptions& options) {
   add_task_options(command, options);
   add_fit_options(command, options);
   add_error_options(command, options);
+  add_neighbour_options(command, options);
   add_method_options(command, options);
 }
 
@@ -251,6 +281,7 @@ void check(MleOptions const& options) {
           "are; --search scoring needs none");
   check_kriging(options);
   check(options.tiles, options.comm.get());
+  check_neighbours(options);
   require(!generates || !precision_rule(options.tiles).may_mix(),
           "--epsilon is of tiles below fp64, and --generate makes a field in fp64");
   require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");

@@ -6,6 +6,7 @@
 #include <apps/mle/Strata_Mle.hpp>
 #include <core/Strata_Fields.hpp>
 #include <geostat/Strata_GeostatFields.hpp>
+#include <geostat/vecchia/Strata_VecchiaFields.hpp>
 
 #include <array>
 #include <cstddef>
@@ -309,6 +310,14 @@ constexpr auto fields_of(PredictionOfResult const*) {
       Field("ridge", [](P const& p) { return p.summary().ridge; },
             "Variance added to each place for their factor, in parts of sigma2.",
             {.schema = R"("minimum": 0)"}));
+}
+
+/// What is told of an approximation by neighbours.
+constexpr auto fields_of(VecchiaSummary const*) {
+  using V = VecchiaSummary;
+  return std::tuple(FieldsOf(&V::of),
+                    Field("exact", &V::exact, "Exact likelihood at the same parameters.",
+                          {.absent = "it was not evaluated"}));
 }
 
 /// What is told of the divergence.

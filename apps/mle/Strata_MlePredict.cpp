@@ -8,6 +8,7 @@
 #include <geostat/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 #include <geostat/kriging/Strata_Simulation.hpp>
+#include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -114,35 +115,20 @@ void write_table(MleOptions const& options, Stations const& places, std::vector<
   write_columns(options.output, columns, progress.listener(), others);
 }
 
-}  // namespace
-
-bool reports(MleOptions const& options) { return !options.comm || options.comm->rank() == 0; }
-
-void predict(Exec const& exec, MleOptions const& options, Observations const& data,
-             MleFactor& factor, Progress& progress, MleResult& result) {
-  auto const [places, grid] =
-      together(factor.comm(), [&] { return read_places(options, data, progress); });
+// What `krige` says of the places and the trend's columns there: a prediction, and fields.
+template <class Krige>
+void predict_by(Krige const& krige, MleOptions const& options, Observations const& data,
+                Progress& progress, MleResult& result) {
+  auto* const comm = options.comm.get();
+  auto const [places, grid] = together(comm, [&] { return read_places(options, data, progress); });
   progress.phase(words("predicting at ", places.x.size(), " locations"));
   geostat::Locations const at{places.x, places.y, data.locations.metric};
-  auto const trend_columns = options.terms().columns(places);
-  auto const prediction = geostat::predict(exec, factor, data.values, at, data.trend,
-                                           {.trend_columns = trend_columns,
-                                            .variances = !options.no_variance,
-                                            .on_progress = progress.listener()});
-  geostat::Simulation simulation;
-  if (options.simulations > 0) {
-    progress.phase(words("simulations at ", places.x.size(), " locations"));
-    simulation = geostat::simulate(exec, factor, data.values, at, data.trend,
-                                   {.count = options.simulations,
-                                    .seed = options.seed,
-                                    .trend_columns = trend_columns,
-                                    .max_bytes = memory_limit(options.max_memory).bytes});
-  }
+  auto const [prediction, simulation] = krige(at, options.terms().columns(places));
   std::vector<double> new_variance = prediction.variance;
   for (double& variance : new_variance) variance += result.theta.nugget;
   auto const columns = columns_of(prediction, new_variance, simulation);
   std::vector<std::string> files;
-  together(factor.comm(), [&] {
+  together(comm, [&] {
     progress.phase("writing " + options.output);
     if (grid && options.output.ends_with(".asc"))
       files = write_grids(options, *grid, columns, reports(options));
@@ -160,6 +146,45 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
                        files,
                        options.simulations,
                        simulation.ridge};
+}
+
+using Columns = std::vector<std::vector<double>>;
+
+}  // namespace
+
+bool reports(MleOptions const& options) { return !options.comm || options.comm->rank() == 0; }
+
+void predict(Exec const& exec, MleOptions const& options, Observations const& data,
+             MleFactor& factor, Progress& progress, MleResult& result) {
+  auto const krige = [&](geostat::Locations const& at, Columns const& trend_columns) {
+    auto const prediction = geostat::predict(exec, factor, data.values, at, data.trend,
+                                             {.trend_columns = trend_columns,
+                                              .variances = !options.no_variance,
+                                              .on_progress = progress.listener()});
+    geostat::Simulation simulation;
+    if (options.simulations > 0) {
+      progress.phase(words("simulations at ", at.size(), " locations"));
+      simulation = geostat::simulate(exec, factor, data.values, at, data.trend,
+                                     {.count = options.simulations,
+                                      .seed = options.seed,
+                                      .trend_columns = trend_columns,
+                                      .max_bytes = memory_limit(options.max_memory).bytes});
+    }
+    return std::pair(prediction, simulation);
+  };
+  predict_by(krige, options, data, progress, result);
+}
+
+void predict(Exec const& exec, MleOptions const& options, Observations const& data,
+             MleNeighbours const& model, Progress& progress, MleResult& result) {
+  auto const krige = [&](geostat::Locations const& at, Columns const& trend_columns) {
+    auto prediction =
+        geostat::predict(exec, model, result.theta, at,
+                         {.neighbours = 2 * options.neighbours, .trend_columns = trend_columns});
+    if (options.no_variance) prediction.variance.clear();
+    return std::pair(prediction, geostat::Simulation{});
+  };
+  predict_by(krige, options, data, progress, result);
 }
 
 }  // namespace strata::apps

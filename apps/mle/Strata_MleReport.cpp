@@ -171,13 +171,39 @@ void show_likelihood(Report& report, MleResult const& result) {
   report.only_screen("quadratic form", text("%.10g +- %.1e", likelihood.quadratic_form,
                                             likelihood.quadratic_form_error));
   report.only_screen("mean", result.trend.is_constant() ? text("%.8g", likelihood.mean) : "");
+  if (result.vecchia) return;
   report.show(
       "backward error", likelihood.backward_error, unit::error,
       words("normwise, of the refined solve, ", counted(likelihood.solve_iterations, "iteration")));
 }
 
+void show_vecchia(Report& report, MleResult const& result) {
+  if (!result.vecchia) return;
+  auto const& [of, exact] = *result.vecchia;
+  report.section("Vecchia's approximation");
+  report.only_screen("neighbours",
+                     words(of.neighbours, text(", in groups %.1f", of.conditioned_on)));
+  report.only_screen("covariance matrices",
+                     words(of.blocks, " small ones, the largest of order ", of.largest));
+  if (exact) {
+    double const there = exact->likelihood.log_likelihood;
+    report.only_screen("exact log-likelihood",
+                       text("%.10g here, %.2g from the approximate one", there,
+                            there - result.likelihood->log_likelihood));
+    std::vector<std::string> steps;
+    for (std::size_t k = 0; k < 4; ++k)
+      if (std::isfinite(exact->distance[k]))
+        steps.push_back(
+            text("%s %+.2g", std::string(geostat::parameter_names[k]).c_str(), exact->distance[k]));
+    report.only_screen("its maximum is at",
+                       steps.empty() ? "" : joined(steps) + " standard errors, nearly");
+  }
+  report.only_screen("order, lists, groups", text("%.3g, %.3g, %.3g s", of.order_seconds,
+                                                  of.neighbour_seconds, of.block_seconds));
+}
+
 void show_precisions(Report& report, MleResult const& result) {
-  if (!result.likelihood) return;
+  if (!result.likelihood || result.vecchia) return;
   auto const& factor = result.likelihood->factor;
   bool const on_devices = factor.storage == ooc::TileStorage::Devices;
   report.only_screen("covariance matrix", factor.whole ? "whole, in the device's memory"
@@ -250,6 +276,7 @@ Report report(MleResult const& result) {
   show_standard_errors(report, result);
   if (result.fit) show_fit(report, result);
   show_likelihood(report, result);
+  show_vecchia(report, result);
   show_precisions(report, result);
   show_divergence(report, result);
   show_validation(report, result);

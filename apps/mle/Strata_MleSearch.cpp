@@ -45,6 +45,17 @@ void Search::see(geostat::FitStep const& step) {
   if (step.likelihood.info == 0 && step.likelihood.log_likelihood == step.best) best = step;
 }
 
+void Search::tell(geostat::FitStep const& step, std::int64_t max_evaluations,
+                  Progress& progress) const {
+  // With the seconds behind it, it must fit into a narrow terminal's line.
+  auto const& theta = step.theta;
+  progress.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
+                      static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
+                      theta.sigma2, theta.range, theta.nu, theta.nugget));
+  auto const done = static_cast<double>(step.evaluation);
+  progress.left(seconds / done * (static_cast<double>(max_evaluations) - done), true);
+}
+
 void Search::end(std::string const& why, MleResult& result) const {
   geostat::Fit fit;
   fit.theta = best->theta;

@@ -97,16 +97,19 @@ void write_variogram(MleOptions const& options, MleResult const& result) {
 
 }  // namespace
 
+void tell_variogram(MleOptions const& options, Observations const& data, MleResult& result) {
+  if (options.variogram.empty()) return;
+  result.variogram =
+      geostat::empirical_variogram(data.locations, data.trend.residuals(data.values));
+  together(options.comm.get(), [&] {
+    if (reports(options)) write_variogram(options, result);
+  });
+}
+
 void validate(Exec const& exec, MleOptions const& options, Observations const& data,
               MleFactor& factor, Progress& progress, MleResult& result) {
   bool const writes = reports(options);
-  if (!options.variogram.empty()) {
-    result.variogram =
-        geostat::empirical_variogram(data.locations, data.trend.residuals(data.values));
-    together(factor.comm(), [&] {
-      if (writes) write_variogram(options, result);
-    });
-  }
+  tell_variogram(options, data, result);
   if (options.loo.empty()) return;
   progress.phase("leaving observations out");
   auto const folds = together(factor.comm(), [&] { return folds_of(options, data.locations); });

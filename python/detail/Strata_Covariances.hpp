@@ -8,9 +8,11 @@
 #include <geostat/Strata_Matern.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_BindFields.hpp>
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -20,6 +22,23 @@
 #include <vector>
 
 namespace strata::python::detail {
+
+/// Numbers for the four parameters of a covariance.
+template <>
+struct AsPython<geostat::Parameters> {
+  static constexpr char const* name = "numpy.typing.NDArray[numpy.float64]";
+  static auto from(geostat::Parameters const& of) { return as_array(of); }
+};
+/// Numbers for their pairs.
+template <>
+struct AsPython<std::array<geostat::Parameters, 4>> {
+  static constexpr char const* name = "numpy.typing.NDArray[numpy.float64]";
+  static auto from(std::array<geostat::Parameters, 4> const& of) {
+    std::vector<double> rows;
+    for (auto const& row : of) rows.insert(rows.end(), row.begin(), row.end());
+    return as_array<2>(rows, {4, 4});
+  }
+};
 
 /// Rows of two numbers as locations: a copy.
 ///
@@ -137,6 +156,9 @@ void bind_kriging(nb::module_& m, nb::class_<detail::KeptCovarianceFactor>& fact
 
 /// Gradients, the Fisher information and what follows from it, profile intervals.
 void bind_inference(nb::module_& m, nb::class_<detail::KeptCovarianceFactor>& factor);
+
+/// Fits and predictions by Vecchia's approximation.
+void bind_neighbours(nb::module_& m);
 
 }  // namespace strata::python
 

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from . import _arrays, _core
-from ._core import CrossValidation, FitReport, FitStep, Likelihood, Matern, ProfileInterval, StandardErrors
-from ._errors import ShapeError
-from ._given import as_places, as_values, require_matern
+from ._core import CrossValidation, ExactBeside, FitReport, FitStep, Likelihood, Matern, ProfileInterval, StandardErrors, VecchiaReport
+from ._fit_options import observations, set_options, warn_of_bounds, warn_of_copies
+from ._given import as_places
 from ._kriging import PARAMETERS, Factor, Metric, Parameter, Parameters, Storage, choose
 from ._plot import kriging_map
 from ._trend import Mean, Prediction, Trend
@@ -29,17 +28,32 @@ class Fit:
     report : FitReport
         Why the search ended, evaluations, seconds.
     factor : Factor or None
-        Of the covariance matrix there; None if the matrix was nowhere positive definite.
+        Of the covariance matrix there; None if the matrix was nowhere positive definite, or the fit is by neighbours.
+    approximation : VecchiaReport or None
+        What a fit by neighbours consists of.
+    exact : ExactBeside or None
+        The exact likelihood at an estimate by neighbours, if it was evaluated.
     locations, values : ndarray of float64
         That it was fitted to.
     """
 
-    def __init__(self, report: FitReport, factor: Factor | None, observed: tuple[_arrays.Array, _arrays.Array], trend: Trend, options: _core.FitOptions) -> None:
+    def __init__(
+        self,
+        report: FitReport,
+        factor: Factor | None,
+        observed: tuple[_arrays.Array, _arrays.Array],
+        trend: Trend,
+        options: _core.FitOptions,
+        neighbours: _core.Neighbours | None = None,
+        metric: Metric = "euclidean",
+    ) -> None:
         self.report = report
         self.factor = factor
         self.locations, self.values = observed
         self._trend = trend
         self._options = options
+        self._neighbours = neighbours
+        self._metric: Metric = metric
 
     @property
     def covariance(self) -> Matern:
@@ -55,6 +69,16 @@ class Fit:
         return f"<strata.geostat.Fit {self.covariance!r}, log-likelihood {self.likelihood.log_likelihood:.10g}: {self.report.reason}>"
 
     @property
+    def approximation(self) -> VecchiaReport | None:
+        """What a fit by neighbours consists of."""
+        return None if self._neighbours is None else self._neighbours.report
+
+    @property
+    def exact(self) -> ExactBeside | None:
+        """The exact likelihood at an estimate by neighbours: what the approximation cost."""
+        return None if self._neighbours is None else self._neighbours.exact
+
+    @property
     def coefficients(self) -> dict[str, float]:
         """Of the trend's columns, a constant among them, by generalised least squares."""
         return {name: float(b) for name, b in zip(self._trend.core.names, self.likelihood.coefficients)}
@@ -67,6 +91,8 @@ class Fit:
 
     def predict(self, new_locations: Any, X_new: Any = None, *, variance: bool = True) -> Prediction:
         """Kriging at new places, with the values and the trend of the fit: see `Factor.predict`.
+
+        Of a fit by m neighbours each place is predicted from the 2 m observations nearest to it.
 
         Parameters
         ----------
@@ -89,7 +115,11 @@ class Fit:
         ----------
         As `Factor.predict`.
         """
-        return self._there()._predict(self.values, new_locations, self._trend, X_new, variance)
+        if self._neighbours is None:
+            return self._there()._predict(self.values, new_locations, self._trend, X_new, variance)
+        places = as_places("new_locations", new_locations)
+        nearest = min(2 * max(self._neighbours.report.neighbours, 1), 1000)
+        return Prediction(self._neighbours.predict(places, self._metric, self._trend.at(X_new, len(places)), nearest), new_locations)
 
     def loo(self, folds: int | Sequence[int] | None = None, *, seed: int = 1) -> CrossValidation:
         """Each observation predicted from the others without a refit: see `Factor.loo`.
@@ -162,7 +192,10 @@ class Fit:
         ----------
         As `Factor.standard_errors`.
         """
-        return self._there()._standard_errors(_core.why_no_error(self.report, self._options.fixed), self._trend.core)
+        reasons = _core.why_no_error(self.report, self._options.fixed)
+        if self._neighbours is not None:
+            return _core.standard_errors(self._neighbours.information, self.covariance, reasons)
+        return self._there()._standard_errors(reasons, self._trend.core)
 
     def profile_interval(
         self, parameter: Parameter, *, level: float = 0.95, tolerance: float = 1e-3, on_step: Callable[[FitStep], object] | None = None
@@ -228,6 +261,8 @@ class Fit:
         return kriging_map(self, axes)
 
     def _there(self) -> Factor:
+        if self._neighbours is not None:
+            raise ValueError("the fit is by neighbours and has no factor: fit without them, or make a Factor of its covariance")
         if self.factor is None:
             raise ValueError("the covariance matrix was nowhere positive definite: there is no factor")
         return self.factor
@@ -254,6 +289,8 @@ def fit(
     devices: int = 1,
     budget_bytes: int = 0,
     storage: Storage = "automatic",
+    neighbours: int = 0,
+    exact_up_to: int = 4096,
     on_step: Callable[[FitStep], object] | None = None,
 ) -> Fit:
     """Fit a Matern covariance by maximum likelihood.
@@ -282,6 +319,9 @@ def fit(
     max_evaluations : int
     metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `Factor`. With tiles below fp64 the search goes on in fp64 at its end.
+    neighbours, exact_up_to : int
+        Vecchia's approximation, for many observations: each is conditioned on so many others alone, 1 to 1000, for example 30; 0: the exact
+        likelihood. With no more than `exact_up_to` places this is evaluated at the estimate, as `Fit.exact`.
     on_step : callable, optional
         Called with a `FitStep` after each evaluation; what it raises ends the fit.
 
@@ -292,7 +332,7 @@ def fit(
     Raises
     ------
     ValueError
-        For a start that is not inside its bounds, naming the parameter; fewer than two values, or all the same.
+        For a start that is not inside its bounds, naming the parameter; fewer than two values, or all the same; too many neighbours.
     Error
         If this build lacks the search that is asked for: see `can_fit`.
     ShapeError, TypeError, MemoryError
@@ -310,48 +350,21 @@ def fit(
     References
     ----------
     Scoring, by the average information: Gilmour, Thompson and Cullis, Biometrics 51 (1995), doi:10.2307/2533274. BOBYQA: Powell, report DAMTP 2009/NA06. Nelder and Mead, Computer Journal 7 (1965), with the bounds of Richardson and Kuester,
-    Commun. ACM 16 (1973). Both by Johnson, The NLopt package.
+    Commun. ACM 16 (1973). Both by Johnson, The NLopt package. Neighbours: Guinness, Technometrics 60 (2018), doi:10.1080/00401706.2018.1437476.
     """
-    places, observed = as_places("locations", locations), as_values(values)
-    if len(observed) != len(places):
-        raise ShapeError(f"values are {len(observed)}, locations {len(places)}")
+    places, observed = observations(locations, values)
     trend = Trend(mean, X, len(places), reml=reml, names=names)
-    options = _core.default_fit_options(places, metric, observed, trend.core)
-    options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
     how = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
-    for name, given in (("start", start), ("lower", lower), ("upper", upper)):
-        if given is not None:
-            require_matern(name, given)
-    options.start = options.start if start is None else start
-    options.lower = options.lower if lower is None else lower
-    options.upper = options.upper if upper is None else upper
-    chosen = choose(fixed)
-    options.fixed = [name in chosen for name in PARAMETERS]
+    options = _core.default_fit_options(places, metric, observed, trend.core)
+    options.choose(search, *how.values())
+    set_options(options, start, lower, upper, fixed)
     options.tolerance, options.max_evaluations = tolerance, max_evaluations
-    if "nugget" not in chosen:
-        warn_of_copies(places, metric, observed)
-    report, factor = _core.fit(places, metric, observed, options, on_step)
+    warn_of_copies(places, metric, observed, options)
+    factor, model = None, None
+    if neighbours == 0:
+        report, found = _core.fit(places, metric, observed, options, on_step)
+        factor = None if found is None else Factor._of(found, metric, places, how)
+    else:
+        report, model = _core.fit_by_neighbours(places, metric, observed, options, neighbours, exact_up_to, on_step)
     warn_of_bounds(report, options, lower, upper)
-    return Fit(report, None if factor is None else Factor._of(factor, metric, places, how), (places.copy(), observed), trend, options)
-
-
-def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Matern | None, upper: Matern | None) -> None:
-    """Warn the caller's caller of parameters at bounds that were not given."""
-    for name, bound in zip(PARAMETERS, report.at_bound):
-        at = getattr(report.covariance, name)
-        low, high = getattr(options.lower, name), getattr(options.upper, name)
-        side, given = ("lower", lower) if at - low < high - at else ("upper", upper)
-        if bound and given is None and not (name == "nugget" and at == 0):
-            text = f"{name} is at its {side} bound, {at:.4g}, which is the default for these data: {side} sets others"
-            warnings.warn(text, UserWarning, stacklevel=3)
-
-
-def warn_of_copies(places: Any, metric: Metric, observed: Any) -> None:
-    """Warn the caller's caller of places that repeat with the same value."""
-    repeated, same, first, second = _core.copies(places, metric, observed)
-    if same > 0:
-        text = (
-            f"{repeated} places are in the data more than once, {same} times with the same value (locations {first + 1} and {second + 1}, "
-            "counted from 1): the likelihood grows as the nugget goes to 0, so that its lower bound decides the fit; leave copies out, or fix the nugget"
-        )
-        warnings.warn(text, UserWarning, stacklevel=3)
+    return Fit(report, factor, (places.copy(), observed), trend, options, model, metric)

@@ -16,6 +16,7 @@ from . import _arrays, _core
 from ._core import (
     CovarianceFactorReport,
     CrossValidation,
+    ExactBeside,
     FisherInformation,
     FitReport,
     FitStep,
@@ -24,6 +25,7 @@ from ._core import (
     Matern,
     ProfileInterval,
     StandardErrors,
+    VecchiaReport,
     can_fit,
 )
 from ._fit import Fit, fit
@@ -34,6 +36,7 @@ from ._trend import Mean, Prediction, Trend, chosen_mean
 __all__ = [
     "CovarianceFactorReport",
     "CrossValidation",
+    "ExactBeside",
     "Factor",
     "FisherInformation",
     "Fit",
@@ -45,6 +48,7 @@ __all__ = [
     "Prediction",
     "ProfileInterval",
     "StandardErrors",
+    "VecchiaReport",
     "can_fit",
     "covariance_matrix",
     "fit",

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <apps/mle/Strata_Mle.hpp>
+#include <apps/shared/Strata_Ending.hpp>
+#include <apps/shared/Strata_Progress.hpp>
+#include <apps/shared/Strata_Text.hpp>
+#include <core/Strata_Stopwatch.hpp>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace strata::apps {
+
+namespace {
+
+using Exec = Kokkos::DefaultExecutionSpace;
+using geostat::Vecchia;
+
+constexpr std::array<bool, 4> all_parameters = {true, true, true, true};
+
+// With no more observations the exact likelihood is beside the approximate one.
+std::int64_t exact_up_to(MleOptions const& options) {
+  return options.exact_beside == When::On    ? std::numeric_limits<std::int64_t>::max()
+         : options.exact_beside == When::Off ? 0
+                                             : geostat::VecchiaFitOptions{}.exact_up_to;
+}
+
+geostat::VecchiaOptions approximation(MleOptions const& options) {
+  geostat::VecchiaOptions result;
+  result.neighbours = options.neighbours;
+  return result;
+}
+
+// Before anything is allocated.
+void require_memory(MleOptions const& options, Observations const& data, MleResult& result) {
+  auto const n = static_cast<double>(result.n), m = static_cast<double>(options.neighbours),
+             q = static_cast<double>(data.trend.columns() + 1);
+  double bytes = n * (8 * (m + 1) + 8 * (q + 3) + 8 * (16 + 5 * q) + 200);
+  if (result.n <= exact_up_to(options))
+    bytes += static_cast<double>(MleFactor::bytes_needed(result.n));
+  require_memory(
+      memory_limit(options.max_memory), bytes,
+      words(options.neighbours, " neighbours of ", result.n, " observations",
+            result.n <= exact_up_to(options) ? " and the exact likelihood need" : " need"));
+  result.bytes_needed = static_cast<std::size_t>(bytes);
+}
+
+StandardErrorsSummary errors_of(MleOptions const& options, geostat::VecchiaFit const& fit,
+                                std::array<bool, 4> const& fixed) {
+  StandardErrorsSummary summary;
+  summary.reason = !fit.converged                         ? "the fit did not converge"
+                   : options.standard_errors == When::Off ? "--standard-errors off"
+                                                          : "";
+  if (!summary.reason.empty()) return summary;
+  auto const reasons = geostat::why_no_error(fit, fixed);
+  std::array<bool, 4> estimated{};
+  for (std::size_t k = 0; k < 4; ++k) estimated[k] = reasons[k].empty();
+  summary.errors = geostat::standard_errors(fit.information, fit.theta, estimated);
+  for (std::size_t k = 0; k < 4; ++k)
+    if (!reasons[k].empty()) summary.errors.reasons[k] = reasons[k];
+  summary.seconds = fit.information.seconds;
+  return summary;
+}
+
+// Nothing where a signal ended the search: the result has the best that was found.
+std::optional<Vecchia<Exec>> search(Exec const& exec, MleOptions const& options,
+                                    Observations const& data,
+                                    geostat::CovarianceFactorOptions const& factor,
+                                    Progress& progress, MleResult& result) {
+  Search now{fit_options(options, data)};
+  geostat::FitOptions& fit = now.options;
+  fit.factor = factor;
+  Stopwatch watch;
+  fit.on_step = [&](geostat::FitStep const& step) {
+    result.log_likelihoods.push_back(step.likelihood.info == 0 ? step.likelihood.log_likelihood
+                                                               : std::nan(""));
+    now.seconds += watch.lap();
+    now.see(step);
+    now.tell(step, options.max_evaluations, progress);
+    end_if_asked("");
+  };
+  result.has_default_lower = !options.lower;
+  result.has_default_upper = !options.upper;
+  result.asked = fit;
+  try {
+    auto fitted = geostat::fit_by_neighbours(
+        exec, data.locations, data.values, fit,
+        {.approximation = approximation(options), .exact_up_to = exact_up_to(options)});
+    result.fit = static_cast<geostat::Fit const&>(fitted);
+    result.theta = fitted.theta;
+    result.likelihood = fitted.likelihood;
+    result.vecchia = {fitted.approximation, fitted.exact};
+    result.standard_errors = errors_of(options, fitted, fit.fixed);
+    return std::move(fitted.model);
+  } catch (Error const& error) {
+    if (!now.best || !is_end_of_all(nullptr, error)) throw;
+    now.end(error.what(), result);
+    return std::nullopt;
+  }
+}
+
+Vecchia<Exec> evaluate(Exec const& exec, MleOptions const& options, Observations const& data,
+                       geostat::CovarianceFactorOptions const& factor, Progress& progress,
+                       MleResult& result) {
+  auto const blocks = geostat::vecchia_blocks(data.locations, approximation(options));
+  Vecchia<Exec> model(exec, data.locations, data.values, data.trend, blocks.blocks);
+  progress.phase("the log-likelihood");
+  result.likelihood = model.log_likelihood(exec, result.theta);
+  result.vecchia = {blocks.report, std::nullopt};
+  if (result.n <= exact_up_to(options) && options.evaluate) {
+    progress.phase("the exact log-likelihood");
+    result.vecchia->exact = geostat::exact_beside(exec, data.locations, data.values, data.trend,
+                                                  result.theta, {}, {}, factor);
+  }
+  return model;
+}
+
+}  // namespace
+
+void estimate_by_neighbours(Exec const& exec, MleOptions const& options, Observations const& data,
+                            Progress& progress, MleResult& result) {
+  require_memory(options, data, result);
+  auto factor = factor_options(options);
+  factor.max_bytes = memory_limit(options.max_memory).bytes;
+  progress.phase(words(options.neighbours, " neighbours of ", result.n, " observations"));
+  auto const model = options.fits() ? search(exec, options, data, factor, progress, result)
+                                    : evaluate(exec, options, data, factor, progress, result);
+  if (!model || result.likelihood->info != 0) return;
+  if (options.gradient) {
+    progress.phase("the gradient");
+    result.gradient = model->gradient(exec, result.theta, all_parameters);
+  }
+  tell_variogram(options, data, result);
+  if (options.predicts()) predict(exec, options, data, *model, progress, result);
+}
+
+}  // namespace strata::apps

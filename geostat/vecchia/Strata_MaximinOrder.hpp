@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_MAXIMIN_ORDER_HPP
+#define STRATA_MAXIMIN_ORDER_HPP
+
+#include <geostat/Strata_Locations.hpp>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace strata::geostat {
+
+/// An order in which each location is far from all before it: coarse grids come first and are
+/// refined.
+///
+/// Layers of a radius r, each 2^(-1/2) times the one before, take locations with nothing taken
+/// within r, in the order of a hash of their position. So each location is at least 2^(-1/2) times
+/// as far from those before it as the farthest that was left.
+///
+/// Result   a permutation of 0 ... n-1: position k of the order belongs to location order[k]. It is
+///          the same on all machines. Locations nearer than 2^-40 times the extent to one before,
+///          copies among them, come last as they are.
+/// Memory   60 n bytes. Cost: O(n) for each layer, of which there are 2 log2 of the extent by the
+///          least distance.
+/// Throws   what `check_locations` throws.
+/// Source   Guinness, Technometrics 60 (2018), doi:10.1080/00401706.2018.1437476. Deviation: by
+///          layers, where he takes the farthest each time.
+std::vector<std::int64_t> maximin_order(Locations const& locations);
+
+namespace detail {
+
+/// Coordinates whose Euclidean distances grow with those of the metric: x and y, or on the sphere
+/// those in space, of a sphere of radius 1.
+std::vector<std::array<double, 3>> places_in_space(Locations const& locations);
+
+}  // namespace detail
+
+}  // namespace strata::geostat
+
+#endif

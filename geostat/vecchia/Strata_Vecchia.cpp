@@ -1,0 +1,393 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <geostat/vecchia/Strata_Vecchia.hpp>
+
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_Stopwatch.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/vecchia/detail/Strata_ResponseSums.hpp>
+#include <geostat/vecchia/detail/Strata_VecchiaData.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+namespace strata::geostat {
+
+namespace {
+
+constexpr std::int64_t most_neighbours = 1000;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+using detail::ResponseColumns;
+using detail::ResponseTerm;
+using detail::VecchiaProfile;
+using detail::VecchiaSums;
+using Kind = detail::ResponseTerm::Kind;
+
+// Each location is the response of one block, and all numbers are in range.
+void check_blocks(ConditioningBlocks const& blocks, std::int64_t n) {
+  std::vector<bool> seen(static_cast<std::size_t>(n), false);
+  bool is_valid = blocks.offsets.size() == blocks.response_offsets.size() &&
+                  static_cast<std::int64_t>(blocks.responses.size()) == n;
+  for (std::size_t k = 0; is_valid && k + 1 < blocks.offsets.size(); ++k) {
+    auto const first = blocks.offsets[k], size = blocks.offsets[k + 1] - first;
+    for (auto r = blocks.response_offsets[k]; is_valid && r < blocks.response_offsets[k + 1]; ++r) {
+      auto const position = blocks.responses[static_cast<std::size_t>(r)];
+      is_valid = position >= 0 && position < size;
+      if (!is_valid) break;
+      auto const place = blocks.members[static_cast<std::size_t>(first + position)];
+      is_valid = place >= 0 && place < n && !seen[static_cast<std::size_t>(place)];
+      if (is_valid) seen[static_cast<std::size_t>(place)] = true;
+    }
+  }
+  for (auto const member : blocks.members) is_valid = is_valid && member >= 0 && member < n;
+  STRATA_REQUIRE(ValueError, is_valid, "Vecchia: the blocks are not those of ", n, " locations");
+}
+
+// What least squares takes of the values: coefficients of the basis, whose columns are orthogonal.
+std::vector<double> least_squares(Trend const& trend, std::vector<double> const& Q,
+                                  std::span<double const> values) {
+  std::vector<double> result;
+  for (std::size_t j = 0; j < static_cast<std::size_t>(trend.columns()); ++j) {
+    double product = 0, square = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      double const entry = Q[i + j * values.size()];
+      product += entry * values[i];
+      square += entry * entry;
+    }
+    result.push_back(product / square);
+  }
+  return result;
+}
+
+// Upper triangle of the products of the data's columns, in this order.
+template <class Function>
+void for_each_pair(int q, Function const& f) {
+  for (int b = 0; b < q; ++b)
+    for (int a = 0; a <= b; ++a) f(a, b);
+}
+
+std::vector<ResponseTerm> terms_of(ResponseColumns const& c, bool derivatives) {
+  std::vector<ResponseTerm> terms{{Kind::Column, ResponseColumns::log_variance},
+                                  {Kind::Column, ResponseColumns::rounding},
+                                  {Kind::Triple, ResponseColumns::rounding, c.data(0)}};
+  for_each_pair(c.q, [&](int a, int b) { terms.push_back({Kind::Product, c.data(a), c.data(b)}); });
+  for (int j = 0; derivatives && j < 4; ++j) {
+    terms.push_back({Kind::Column, c.slope(j)});
+    for_each_pair(c.q, [&](int a, int b) {
+      terms.push_back(
+          {Kind::Derivative, c.data(a), c.data(b), c.slope(j), c.product(b, j), c.product(a, j)});
+    });
+  }
+  for (int k = 0; derivatives && k < 4; ++k)
+    for (int j = 0; j <= k; ++j) terms.push_back({Kind::Column, c.information(j, k)});
+  return terms;
+}
+
+// The sums in the order of `terms_of`.
+VecchiaSums unpacked(std::vector<double> const& sums, int q, bool derivatives) {
+  VecchiaSums result;
+  std::size_t next = 0;
+  result.log_det = sums[next++];
+  result.rounding = sums[next++];
+  result.form_rounding = sums[next++];
+  auto const square = [&] {
+    auto const n = static_cast<std::size_t>(q);
+    std::vector<double> G(n * n);
+    for_each_pair(q, [&](int a, int b) {
+      auto const i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
+      G[i + j * n] = G[j + i * n] = sums[next++];
+    });
+    return G;
+  };
+  result.G = square();
+  if (!derivatives) return result;
+  for (std::size_t j = 0; j < 4; ++j) {
+    result.log_det_by[j] = sums[next++];
+    result.G_by[j] = square();
+  }
+  for (std::size_t k = 0; k < 4; ++k)
+    for (std::size_t j = 0; j <= k; ++j)
+      result.information[j][k] = result.information[k][j] = sums[next++];
+  return result;
+}
+
+// 1 + the first location without a variance.
+template <class Exec>
+std::int64_t first_without_variance(Exec const& exec,
+                                    detail::ResponseRows<typename Exec::memory_space> const& rows) {
+  auto const column = Kokkos::subview(rows, Kokkos::ALL, int{ResponseColumns::log_variance});
+  using HostColumn = Kokkos::View<double*, Kokkos::HostSpace>;
+  auto const host =
+      allocate_on_host<HostColumn>("strata::geostat::vecchia::variances", column.extent(0));
+  Kokkos::deep_copy(exec, host, column);
+  exec.fence("strata::geostat::vecchia::variances");
+  for (std::size_t i = 0; i < host.extent(0); ++i)
+    if (!std::isfinite(host(i))) return static_cast<std::int64_t>(i) + 1;
+  return 0;
+}
+
+template <bool derivatives, class Exec>
+void launch(Exec const& exec, detail::VecchiaData<typename Exec::memory_space> const& data,
+            MaternCovariance const& c, bool by_nu,
+            detail::ResponseRows<typename Exec::memory_space> const& rows) {
+  using Kernel = detail::VecchiaKernel<Exec, derivatives>;
+  using Policy = Kokkos::TeamPolicy<Exec>;
+  constexpr std::size_t most_in_fast_memory = 40 * 1024;  // beyond it only some devices have it
+  int const q = static_cast<int>(data.columns.extent(1)), ld = static_cast<int>(data.largest);
+  std::size_t const bytes = Kernel::scratch_bytes(ld, q, by_nu);
+  int const level = bytes <= most_in_fast_memory ? 0 : 1;
+  Kernel const kernel{{c, data.locations.metric, data.pairs, by_nu},
+                      data.blocks,
+                      data.points,
+                      data.columns,
+                      by_nu,
+                      ld,
+                      level,
+                      rows};
+  auto const league = static_cast<int>(data.blocks.offsets.extent(0)) - 1;
+  auto const scratch = Kokkos::PerTeam(bytes);
+  int team = 1;
+  if constexpr (!strata::runs_on_host<Exec>) {
+    Policy automatic(exec, league, Kokkos::AUTO);
+    automatic.set_scratch_size(level, scratch);
+    team = std::min(64, automatic.team_size_recommended(kernel, Kokkos::ParallelForTag()));
+  }
+  Policy policy(exec, league, team);
+  policy.set_scratch_size(level, scratch);
+  Kokkos::parallel_for("strata::geostat::vecchia::blocks", policy, kernel);
+}
+
+}  // namespace
+
+VecchiaBlocks vecchia_blocks(Locations const& locations, VecchiaOptions const& options) {
+  Stopwatch watch;
+  auto const order = maximin_order(locations);
+  double const seconds = watch.lap();
+  auto result = vecchia_blocks(locations, order, options);
+  result.report.order_seconds = seconds;
+  return result;
+}
+
+VecchiaBlocks vecchia_blocks(Locations const& locations, std::span<std::int64_t const> order,
+                             VecchiaOptions const& options) {
+  STRATA_REQUIRE(ValueError, options.neighbours >= 0 && options.neighbours <= most_neighbours,
+                 "vecchia_blocks: ", options.neighbours, " neighbours, must be 0 to ",
+                 most_neighbours);
+  VecchiaBlocks result;
+  auto& report = result.report;
+  Stopwatch watch;
+  auto const neighbours = ordered_neighbours(locations, order, options.neighbours);
+  report.neighbour_seconds = watch.lap();
+  std::int64_t const most = std::max<std::int64_t>(2 * options.neighbours + 2, 16);
+  result.blocks = options.grouped ? grouped_blocks(neighbours, order, most)
+                                  : blocks_of_neighbours(neighbours, order);
+  report.block_seconds = watch.lap();
+  report.neighbours = options.neighbours;
+  report.blocks = result.blocks.size();
+  report.largest = result.blocks.largest();
+  for (auto const position : result.blocks.responses)
+    report.conditioned_on +=
+        static_cast<double>(position) / static_cast<double>(result.blocks.responses.size());
+  return result;
+}
+
+template <class Exec>
+Vecchia<Exec>::Vecchia(Exec const& exec, Locations const& locations, std::span<double const> values,
+                       Trend const& trend, ConditioningBlocks const& blocks) {
+  using Space = typename Exec::memory_space;
+  std::int64_t const n = locations.size();
+  detail::check_values(n, values);
+  check_locations(locations);
+  trend.check(n);
+  check_blocks(blocks, n);
+  data_ = std::make_unique<detail::VecchiaData<Space>>();
+  data_->locations = locations;
+  data_->trend = trend;
+  data_->has_copies = find_copies(locations, values).places > 0;
+  data_->largest = blocks.largest();
+  data_->pairs = blocks.pairs();
+  auto const Q = trend.basis(n);
+  data_->taken = least_squares(trend, Q, values);
+  std::vector<double> columns =
+      trend.columns() > 0 ? trend.residuals(values) : std::vector(values.begin(), values.end());
+  columns.insert(columns.end(), Q.begin(), Q.end());
+  auto const copied = [&exec]<class T>(std::vector<T> const& host, char const* label) {
+    return detail::copy_of<Space>(exec, host, label);
+  };
+  data_->blocks = {copied(blocks.offsets, "strata::geostat::vecchia::offsets"),
+                   copied(blocks.response_offsets, "strata::geostat::vecchia::response_offsets"),
+                   copied(blocks.members, "strata::geostat::vecchia::members"),
+                   copied(blocks.responses, "strata::geostat::vecchia::responses")};
+  data_->points = detail::points_of<Space>(exec, locations);
+  using Columns = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
+  using HostColumns = Kokkos::View<double const**, Kokkos::LayoutLeft, Kokkos::HostSpace,
+                                   Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  data_->columns =
+      allocate<Columns>(exec, "strata::geostat::vecchia::columns", n, 1 + trend.columns());
+  Kokkos::deep_copy(
+      exec, data_->columns,
+      HostColumns(columns.data(), data_->columns.extent(0), data_->columns.extent(1)));
+  exec.fence("strata::geostat::vecchia::copied");
+}
+
+template <class Exec>
+Vecchia<Exec>::~Vecchia() = default;
+template <class Exec>
+Vecchia<Exec>::Vecchia(Vecchia&&) noexcept = default;
+template <class Exec>
+Vecchia<Exec>& Vecchia<Exec>::operator=(Vecchia&&) noexcept = default;
+
+template <class Exec>
+std::int64_t Vecchia<Exec>::size() const {
+  return data_->locations.size();
+}
+template <class Exec>
+Locations const& Vecchia<Exec>::locations() const {
+  return data_->locations;
+}
+template <class Exec>
+Trend const& Vecchia<Exec>::trend() const {
+  return data_->trend;
+}
+
+template <class Exec>
+VecchiaSums Vecchia<Exec>::sums(Exec const& exec, MaternCovariance const& shape, bool derivatives,
+                                bool by_nu) const {
+  Region const region(exec, "strata::geostat::vecchia::sums");
+  shape.check();
+  if (data_->has_copies && shape.nugget == 0) check_distinct(data_->locations);
+  using Space = typename Exec::memory_space;
+  ResponseColumns const columns{static_cast<int>(data_->columns.extent(1))};
+  auto const rows = allocate<detail::ResponseRows<Space>>(exec, "strata::geostat::vecchia::rows",
+                                                          size(), columns.size(derivatives));
+  derivatives ? launch<true>(exec, *data_, shape, by_nu, rows)
+              : launch<false>(exec, *data_, shape, false, rows);
+  auto result =
+      unpacked(detail::sums_of(exec, rows, terms_of(columns, derivatives)), columns.q, derivatives);
+  if (!std::isfinite(result.log_det)) result.info = first_without_variance(exec, rows);
+  return result;
+}
+
+template <class Exec>
+VecchiaProfile Vecchia<Exec>::profile(VecchiaSums const& sums, double sill) const {
+  Trend const& trend = data_->trend;
+  auto const k = static_cast<std::size_t>(trend.columns()), q = k + 1;
+  VecchiaProfile result;
+  result.sill = sill;
+  Likelihood& likelihood = result.likelihood;
+  likelihood.n = size();
+  likelihood.info = sums.info;
+  likelihood.backward_error = 0x1p-52;
+  std::vector<double> A(k * k), b(k), inverse(k * k);
+  for (std::size_t j = 0; j < k; ++j) {
+    b[j] = sums.G[j + 1];
+    for (std::size_t i = 0; i < k; ++i) A[i + j * k] = sums.G[i + 1 + (j + 1) * q];
+  }
+  result.L = detail::lower_factor(A, k);
+  detail::substitute(result.L, b);
+  result.form_of_shape = sums.G[0];
+  for (double const part : b) result.form_of_shape -= part * part;
+  detail::substitute_transposed(result.L, b);
+  for (std::size_t j = 0; j < k; ++j) {
+    std::span<double> const column{inverse.data() + j * k, k};
+    column[j] = sill;
+    detail::substitute(result.L, column);
+    detail::substitute_transposed(result.L, column);
+  }
+  likelihood.log_det = sums.log_det + static_cast<double>(size()) * std::log(sill);
+  likelihood.log_det_error = sums.rounding;
+  likelihood.quadratic_form = result.form_of_shape / sill;
+  likelihood.quadratic_form_error = sums.form_rounding / sill;
+  if (trend.criterion() == Criterion::REML) {
+    likelihood.log_det_trend =
+        -trend.log_det_of_basis(size()) - static_cast<double>(k) * std::log(sill);
+    for (std::size_t j = 0; j < k; ++j)
+      likelihood.log_det_trend += 2 * std::log(result.L[j + j * k]);
+  }
+  for (std::size_t j = 0; j < k; ++j) b[j] += data_->taken[j];
+  likelihood.coefficients = trend.coefficients(b);
+  likelihood.coefficient_covariance = trend.covariances(inverse);
+  likelihood.mean = k == 0 ? 0 : trend.is_constant() ? likelihood.coefficients[0] : nan;
+  likelihood.log_likelihood = detail::log_likelihood_of(likelihood, trend);
+  result.basis_coefficients = std::move(b);
+  if (likelihood.info != 0)
+    likelihood.log_likelihood = likelihood.log_det = likelihood.quadratic_form = nan;
+  return result;
+}
+
+template <class Exec>
+detail::LikelihoodDerivatives Vecchia<Exec>::derivatives(VecchiaSums const& sums,
+                                                         VecchiaProfile const& profile,
+                                                         std::array<bool, 4> const& wanted) const {
+  auto const k = static_cast<std::size_t>(data_->trend.columns()), q = k + 1;
+  bool const restricted = data_->trend.criterion() == Criterion::REML;
+  detail::LikelihoodDerivatives result;
+  result.gradient.info = sums.info;
+  for (std::size_t j = 0; j < 4; ++j) {
+    // The form is (1, -b)' G (1, -b) for the best b, and log det A has the slope tr(A^-1 A_j).
+    std::vector<double> v(q, 1);
+    for (std::size_t a = 0; a < k; ++a) v[a + 1] = data_->taken[a] - profile.basis_coefficients[a];
+    double form = 0, trace = 0;
+    auto const& G = sums.G_by[j];
+    for (std::size_t a = 0; a < q; ++a)
+      for (std::size_t b = 0; b < q; ++b) form += v[a] * G[a + b * q] * v[b];
+    for (std::size_t a = 0; restricted && a < k; ++a) {
+      std::vector<double> column(k);
+      for (std::size_t b = 0; b < k; ++b) column[b] = G[b + 1 + (a + 1) * q];
+      detail::substitute(profile.L, column);
+      detail::substitute_transposed(profile.L, column);
+      trace += column[a];
+    }
+    bool const is_known = wanted[j] && sums.info == 0;
+    result.gradient.by[j] =
+        is_known ? -0.5 * (sums.log_det_by[j] + form / profile.sill + trace) : nan;
+    for (std::size_t l = 0; l < 4; ++l)
+      result.information[j][l] = is_known && wanted[l] ? sums.information[j][l] : 0;
+  }
+  return result;
+}
+
+template <class Exec>
+Likelihood Vecchia<Exec>::log_likelihood(Exec const& exec, MaternCovariance const& c) const {
+  Stopwatch const watch;
+  Likelihood result = profile(sums(exec, c, false, false), 1).likelihood;
+  result.seconds = watch.seconds();
+  return result;
+}
+
+template <class Exec>
+LikelihoodGradient Vecchia<Exec>::gradient(Exec const& exec, MaternCovariance const& c,
+                                           std::array<bool, 4> const& wanted) const {
+  Stopwatch const watch;
+  auto const all = sums(exec, c, true, wanted[2]);
+  LikelihoodGradient result = derivatives(all, profile(all, 1), wanted).gradient;
+  result.seconds = watch.seconds();
+  return result;
+}
+
+template <class Exec>
+FisherInformation Vecchia<Exec>::information(Exec const& exec, MaternCovariance const& c,
+                                             std::array<bool, 4> const& wanted) const {
+  Stopwatch const watch;
+  auto const all = sums(exec, c, true, wanted[2]);
+  FisherInformation result;
+  result.info = all.info;
+  result.of = all.information;
+  for (std::size_t j = 0; j < 4; ++j)
+    for (std::size_t l = 0; l < 4; ++l)
+      if (all.info != 0 || !wanted[j] || !wanted[l]) result.of[j][l] = nan;
+  result.seconds = watch.seconds();
+  return result;
+}
+
+#define STRATA_INSTANTIATE(Exec) template class Vecchia<Exec>;
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::geostat

@@ -1,0 +1,286 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <geostat/vecchia/Strata_VecchiaFit.hpp>
+
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_Stopwatch.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <geostat/detail/Strata_FitVariables.hpp>
+#include <geostat/detail/Strata_Scoring.hpp>
+#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace strata::geostat {
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double hardly_any = 1e-6;  // of a nugget's share
+
+// A search on its way, by one approximation after another.
+template <class Exec>
+class NeighbourSearch {
+ public:
+  NeighbourSearch(Exec const& exec, std::int64_t n, FitOptions const& options,
+                  detail::FitVariables variables, Fit& result)
+      : exec_(exec),
+        options_(options),
+        variables_(std::move(variables)),
+        result_(result),
+        n_(n),
+        degrees_(options.trend.degrees(n)) {
+    result_.theta = options.start;
+  }
+
+  /// From the best until now to that of this approximation, to this tolerance.
+  void run(Vecchia<Exec> const& approximation, double tolerance) {
+    approximation_ = &approximation;
+    tolerance_ = tolerance;
+    result_.likelihood = {};
+    result_.likelihood.log_likelihood = not_a_number;
+    evaluations_ = undefined_ = 0;
+    if (variables_.size() == 0) {
+      (void)value({});
+      result_.converged = true;
+      result_.reason =
+          variables_.has_sill() ? "the best sill is known" : "every parameter is fixed";
+    } else {
+      search();
+      bool const goes_on = is_held_ && result_.evaluations < options_.max_evaluations;
+      if (goes_on) {  // a bound of sigma2 or nugget holds the sill: these two are what is in a box
+        variables_ = detail::FitVariables(options_, false);
+        search();
+      }
+    }
+    result_.noise = result_.likelihood.error();
+    if (undefined_ == evaluations_) {
+      result_.converged = false;
+      result_.reason = "the neighbours' covariance matrices were nowhere positive definite";
+    }
+    name_boundaries();
+  }
+
+  double median_seconds() {
+    auto const middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
+    std::nth_element(seconds_.begin(), middle, seconds_.end());
+    return *middle;
+  }
+
+ private:
+  void search() {
+    detail::ScoringSearch how;
+    how.start = variables_.at(result_.theta);
+    how.lower = variables_.lower();
+    how.upper = variables_.upper();
+    how.safe = variables_.safe();
+    how.first_radius = 2 * options_.first_step;
+    how.usual_curvature = static_cast<double>(n_) / 2;  // of a logarithm of a variance
+    how.tolerance = tolerance_;
+    how.max_evaluations = std::max<std::int64_t>(1, options_.max_evaluations - result_.evaluations);
+    how.value = [this](std::span<double const> x) { return value(x); };
+    how.model = [this] { return model(); };
+    int in_a_row = 0;
+    std::int64_t last = 0;
+    how.on_undefined = [&](std::span<double const> x, std::vector<double>& lower) {
+      in_a_row = result_.evaluations == last + 1 ? in_a_row + 1 : 1;
+      last = result_.evaluations;
+      auto const nugget = variables_.nugget();
+      if (in_a_row > 1 && nugget && x[*nugget] < hardly_any)
+        lower[*nugget] = std::max(10 * static_cast<double>(n_) * 0x1p-52, 2 * x[*nugget]);
+    };
+    auto const outcome = detail::maximise(how);
+    result_.converged = outcome.converged;
+    result_.reason = outcome.reason;
+    model_ = outcome.model;
+    lower_ = outcome.lower;
+    x_ = outcome.x;
+  }
+
+  detail::Scored value(std::span<double const> x) {
+    Stopwatch const watch;
+    shape_ = variables_.shape(x);
+    auto const sums = approximation_->sums(exec_, shape_, false, false);
+    sill_ = 1;
+    if (sums.info == 0 && variables_.has_sill())
+      sill_ = variables_.sill(shape_, approximation_->profile(sums, 1).form_of_shape, degrees_);
+    now_ = approximation_->profile(sums, sill_).likelihood;
+    theta_ = variables_.theta(shape_, sill_);
+    now_.seconds = watch.seconds();
+    ++result_.evaluations;
+    ++evaluations_;
+    bool const is_defined = now_.info == 0 && std::isfinite(now_.log_likelihood);
+    if (!is_defined) ++undefined_, ++result_.not_positive_definite;
+    bool const first = evaluations_ == 1 || undefined_ == evaluations_ - 1;
+    if (is_defined && (first || now_.log_likelihood > result_.likelihood.log_likelihood)) take();
+    seconds_.push_back(watch.seconds());
+    if (options_.on_step)
+      options_.on_step({result_.evaluations, theta_, now_, result_.likelihood.log_likelihood});
+    return {is_defined, now_.log_likelihood, is_defined ? now_.error() : 0};
+  }
+
+  void take() {
+    result_.theta = theta_;
+    result_.likelihood = now_;
+    is_held_ = variables_.sill_is_held(shape_, sill_);
+  }
+
+  // About the point that was evaluated last, which counts as the best from now on.
+  detail::Quadratic model() {
+    Stopwatch const watch;
+    take();
+    auto const wanted = variables_.wanted();
+    auto const sums = approximation_->sums(exec_, shape_, true, wanted[2]);
+    auto const profile = approximation_->profile(sums, sill_);
+    seconds_.back() += watch.seconds();
+    return variables_.model(shape_, sill_, profile.form_of_shape, degrees_,
+                            approximation_->derivatives(sums, profile, wanted));
+  }
+
+  void name_boundaries() {
+    constexpr double rounding = 1e-12;
+    result_.at_bound = {};
+    result_.kept_share = 0;
+    result_.nugget_below = not_a_number;
+    if (x_.size() != variables_.size()) return;
+    result_.at_bound = variables_.at_bound(x_, result_.theta, rounding);
+    auto const nugget = variables_.nugget();
+    if (!nugget || model_.g.empty()) return;
+    double const x = x_[*nugget], sill = result_.theta.sigma2 + result_.theta.nugget;
+    bool const is_kept = lower_[*nugget] > variables_.lower()[*nugget] && x <= lower_[*nugget];
+    if (is_kept) result_.kept_share = result_.theta.nugget / sill;
+    if (!is_kept && result_.theta.nugget > 0) return;
+    result_.at_bound[3] = true;
+    double const reach = std::min(detail::reach_above(model_, *nugget), 1 - x);
+    result_.nugget_below = variables_.nugget_at(x + reach, sill);
+  }
+
+  Exec const& exec_;
+  FitOptions const& options_;
+  detail::FitVariables variables_;
+  Fit& result_;
+  std::int64_t n_, degrees_;
+  Vecchia<Exec> const* approximation_ = nullptr;
+  double tolerance_ = 0;
+  // Of the last evaluation: S = sill_ C of shape_.
+  MaternCovariance shape_, theta_;
+  double sill_ = 1;
+  Likelihood now_;
+  bool is_held_ = false;
+  std::int64_t evaluations_ = 0, undefined_ = 0;  // with this approximation
+  detail::Quadratic model_;                       // about the end of the search
+  std::vector<double> x_, lower_;                 // the end, and bounds that it may have raised
+  std::vector<double> seconds_;
+};
+
+std::array<bool, 4> estimated_of(Fit const& fit, std::array<bool, 4> const& fixed) {
+  std::array<bool, 4> result{};
+  auto const reasons = why_no_error(fit, fixed);
+  for (std::size_t k = 0; k < 4; ++k) result[k] = reasons[k].empty();
+  return result;
+}
+
+// I^-1 g of the parameters that are estimated, in units of their standard errors; by logarithms,
+// where the information is well scaled.
+Parameters newton_step(FisherInformation const& information, Parameters const& g,
+                       MaternCovariance const& at, std::array<bool, 4> const& estimated) {
+  std::vector<std::size_t> free;
+  for (std::size_t k = 0; k < 4; ++k)
+    if (estimated[k]) free.push_back(k);
+  auto const theta = parameters_of(at);
+  std::size_t const m = free.size();
+  std::vector<double> I(m * m), step(m);
+  for (std::size_t a = 0; a < m; ++a) {
+    step[a] = theta[free[a]] * g[free[a]];
+    for (std::size_t b = 0; b < m; ++b)
+      I[a + b * m] = theta[free[a]] * information.of[free[a]][free[b]] * theta[free[b]];
+  }
+  auto const L = detail::lower_factor(I, m);
+  detail::substitute(L, step);
+  detail::substitute_transposed(L, step);
+  auto const errors = standard_errors(information, at, estimated);
+  Parameters result = {not_a_number, not_a_number, not_a_number, not_a_number};
+  for (std::size_t a = 0; a < m; ++a) result[free[a]] = step[a] / errors.of_logarithm[free[a]];
+  return result;
+}
+
+}  // namespace
+
+template <class Exec>
+ExactBeside exact_beside(Exec const& exec, Locations const& locations,
+                         std::span<double const> values, Trend const& trend,
+                         MaternCovariance const& theta, FisherInformation const& information,
+                         std::array<bool, 4> const& estimated,
+                         CovarianceFactorOptions const& options) {
+  Stopwatch const watch;
+  ExactBeside result;
+  result.distance = {not_a_number, not_a_number, not_a_number, not_a_number};
+  CovarianceFactor<Exec> factor(exec, theta, locations, options);
+  result.likelihood = log_likelihood(exec, factor, values, trend);
+  if (factor.info().ok() && std::ranges::count(estimated, true) > 0)
+    result.distance =
+        newton_step(information, log_likelihood_gradient(exec, factor, values, trend, estimated).by,
+                    theta, estimated);
+  result.seconds = watch.seconds();
+  return result;
+}
+
+template <class Exec>
+FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locations,
+                                      std::span<double const> values, FitOptions const& options,
+                                      VecchiaFitOptions const& how) {
+  Region const region(exec, "strata::geostat::fit_by_neighbours");
+  Stopwatch const watch;
+  STRATA_REQUIRE(ValueError, options.search == Search::Scoring, "fit_by_neighbours: the search is ",
+                 name_of(options.search), ", must be scoring");
+  detail::FitVariables const variables(options);
+  if (!options.fixed[3] && options.lower.nugget == 0) check_distinct(locations);
+  detail::check_values(locations.size(), values);
+  FittedVecchia<Exec> result;
+  NeighbourSearch<Exec> search(exec, locations.size(), options, variables, result);
+  Stopwatch set_up;
+  auto const order = maximin_order(locations);
+  double const order_seconds = set_up.lap();
+  auto const blocks = vecchia_blocks(locations, order, how.approximation);
+  result.approximation = blocks.report;
+  result.approximation.order_seconds = order_seconds;
+  constexpr std::int64_t few = 500;
+  if (how.first_neighbours > 0 && how.approximation.neighbours > 2 * how.first_neighbours &&
+      locations.size() > few) {
+    constexpr double rough = 1e-3;  // the end is another anyway
+    VecchiaOptions coarse = how.approximation;
+    coarse.neighbours = how.first_neighbours;
+    search.run(Vecchia<Exec>(exec, locations, values, options.trend,
+                             vecchia_blocks(locations, order, coarse).blocks),
+               std::max(options.tolerance, rough));
+  }
+  result.model.emplace(exec, locations, values, options.trend, blocks.blocks);
+  search.run(*result.model, options.tolerance);
+  result.evaluation_seconds = search.median_seconds();
+  bool const is_there = result.likelihood.info == 0 && std::isfinite(result.noise);
+  auto const estimated = estimated_of(result, options.fixed);
+  if (is_there) result.information = result.model->information(exec, result.theta, estimated);
+  if (is_there && locations.size() <= how.exact_up_to)
+    result.exact = exact_beside(exec, locations, values, options.trend, result.theta,
+                                result.information, estimated, options.factor);
+  result.seconds = watch.seconds();
+  return result;
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                                   \
+  template ExactBeside exact_beside<Exec>(Exec const&, Locations const&, std::span<double const>,  \
+                                          Trend const&, MaternCovariance const&,                   \
+                                          FisherInformation const&, std::array<bool, 4> const&,    \
+                                          CovarianceFactorOptions const&);                         \
+  template FittedVecchia<Exec> fit_by_neighbours<Exec>(Exec const&, Locations const&,              \
+                                                       std::span<double const>, FitOptions const&, \
+                                                       VecchiaFitOptions const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::geostat

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Vecchia's approximation, step by step: order, neighbours, groups, a likelihood, its derivatives, a
+// whole fit and predictions, in seconds by the clock and of processor time, which a busy machine
+// changes less. --write gives the same data to others: beside_gpgp.R.
+#include <core/info/Strata_Version.hpp>
+#include <core/io/Strata_Csv.hpp>
+#include <core/problems/Strata_Random.hpp>
+#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/vecchia/Strata_VecchiaFit.hpp>
+#include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace strata;
+using namespace strata::geostat;
+using Exec = Kokkos::DefaultExecutionSpace;
+
+struct Request {
+  std::int64_t n = 25000, neighbours = 30, places = 10000;
+  MaternCovariance theta{1, 0.1, 0.8, 0.1};
+  bool grouped = true;
+  std::string write;
+};
+
+// Seconds by the clock, and of all the process' threads; a device's work is not in the latter.
+class Timer {
+ public:
+  void tell(char const* what) {
+    auto const now = std::chrono::steady_clock::now();
+    std::clock_t const work = std::clock();
+    std::printf("%-36s %9.3f s  %9.3f s of processor time\n", what,
+                std::chrono::duration<double>(now - start_).count(),
+                static_cast<double>(work - work_) / static_cast<double>(CLOCKS_PER_SEC));
+    std::fflush(stdout);
+    start_ = std::chrono::steady_clock::now();
+    work_ = std::clock();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::clock_t work_ = std::clock();
+};
+
+// A field by 500 random waves: its covariance is the Matern one in the mean, and for any n it takes
+// O(n). Frequencies have the density of Matern's spectrum in the plane, (1 + w^2)^(-nu - 1).
+std::vector<double> waves(Locations const& at, MaternCovariance const& c) {
+  constexpr int count = 500;
+  constexpr double turn = 2 * std::numbers::pi;
+  std::vector<double> y(at.x.size(), 0);
+  for (std::uint64_t k = 0; k < count; ++k) {
+    double const w = std::sqrt(std::pow(uniform(7, k, 0), -1 / c.nu) - 1) / c.range;
+    double const direction = turn * uniform(7, k, 1), phase = turn * uniform(7, k, 2);
+    double const a = w * std::cos(direction), b = w * std::sin(direction);
+    for (std::size_t i = 0; i < y.size(); ++i)
+      y[i] += std::sqrt(2 * c.sigma2 / count) * std::cos(a * at.x[i] + b * at.y[i] + phase);
+  }
+  for (std::size_t i = 0; i < y.size(); ++i)  // normal numbers of Box and Muller
+    y[i] +=
+        std::sqrt(-2 * c.nugget * std::log(uniform(11, i, 0))) * std::cos(turn * uniform(11, i, 1));
+  return y;
+}
+
+void study(Request const& request) {
+  Exec const exec;
+  auto const at = synthetic_locations(request.n, 3);
+  auto const y = waves(at, request.theta);
+  if (!request.write.empty()) write_stations(request.write, {false, at.x, at.y, y});
+  std::printf("%s\nn = %lld, %lld neighbours%s, %s\n",
+              ("Strata " + configuration().version).c_str(), static_cast<long long>(request.n),
+              static_cast<long long>(request.neighbours), request.grouped ? " in groups" : "",
+              to_string(request.theta).c_str());
+  VecchiaFitOptions how;
+  how.approximation = {request.neighbours, request.grouped};
+  how.exact_up_to = 0;
+  Timer timer;
+  auto const order = maximin_order(at);
+  timer.tell("order");
+  auto const neighbours = ordered_neighbours(at, order, request.neighbours);
+  timer.tell("neighbours");
+  auto const blocks = request.grouped
+                          ? grouped_blocks(neighbours, order, 2 * request.neighbours + 2)
+                          : blocks_of_neighbours(neighbours, order);
+  timer.tell("groups");
+  Vecchia<Exec> const model(exec, at, y, Mean::Constant, blocks);
+  timer.tell("data");
+  double const l = model.log_likelihood(exec, request.theta).log_likelihood;
+  timer.tell("likelihood");
+  (void)model.gradient(exec, request.theta);
+  timer.tell("with gradient and information");
+  auto const found = fit_by_neighbours(exec, at, y, default_fit_options(at, y), how);
+  timer.tell("whole fit, order and neighbours too");
+  (void)predict(exec, model, found.theta, synthetic_locations(request.places, 9));
+  timer.tell("predictions with variances");
+  auto const errors = standard_errors(found.information, found.theta, {true, true, true, true});
+  std::printf("log-likelihood %.6f at the truth, %.6f at the estimate; %lld evaluations, %s\n", l,
+              found.likelihood.log_likelihood, static_cast<long long>(found.evaluations),
+              found.reason.c_str());
+  for (std::size_t k = 0; k < 4; ++k)
+    std::printf("%-8s %.6g +- %.2g\n", std::string(parameter_names[k]).c_str(),
+                parameters_of(found.theta)[k], errors.of[k]);
+  std::printf("%lld blocks, the largest of order %lld, each conditioned on %.1f\n",
+              static_cast<long long>(blocks.size()), static_cast<long long>(blocks.largest()),
+              found.approximation.conditioned_on);
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+  Kokkos::ScopeGuard const kokkos(argc, argv);
+  Request request;
+  CLI::App app("Vecchia's approximation, step by step");
+  app.add_option("--n", request.n, "observations");
+  app.add_option("--neighbours", request.neighbours, "neighbours of each");
+  app.add_option("--places", request.places, "places to predict at");
+  app.add_option("--nu", request.theta.nu, "smoothness");
+  app.add_option("--range", request.theta.range, "range");
+  app.add_option("--grouped", request.grouped, "whether neighbours are shared");
+  app.add_option("--write", request.write, "write the observations to this file");
+  CLI11_PARSE(app, argc, argv);
+  study(request);
+  return 0;
+}

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Fits and predictions by Vecchia's approximation.
+#include <geostat/vecchia/Strata_VecchiaFields.hpp>
+#include <geostat/vecchia/Strata_VecchiaFit.hpp>
+#include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
+#include <python/detail/Strata_Arrays.hpp>
+#include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_BindFields.hpp>
+#include <python/detail/Strata_Covariances.hpp>
+#include <python/detail/Strata_Work.hpp>
+#include <python/detail/Strata_Worked.hpp>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace strata::python {
+
+namespace {
+
+using namespace nb::literals;
+using namespace geostat;
+using detail::In, detail::Kept, detail::locations;
+
+struct Approximating {
+  Approximating(c::Instance own, Vecchia<c::Exec>&& made)
+      : instance(std::move(own)), model(std::move(made)) {}
+
+  c::Instance instance;  // first: it outlives the rest
+  c::Exec exec = *instance;
+  Vecchia<c::Exec> model;
+};
+
+// A fitted approximation in Python's hands.
+class KeptNeighbours : public detail::Worked<Approximating> {
+ public:
+  KeptNeighbours(c::Instance const& instance, FittedVecchia<c::Exec>& found)
+      : Worked(std::in_place, instance, std::move(*found.model)),
+        report(found.approximation),
+        information(found.information),
+        exact(found.exact),
+        theta(found.theta) {}
+
+  VecchiaReport report;
+  FisherInformation information;
+  std::optional<ExactBeside> exact;
+  MaternCovariance theta;
+};
+using Shared = std::shared_ptr<KeptNeighbours>;
+
+struct Fitted {
+  Fit fit;
+  Shared model;
+};
+
+Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
+               std::int64_t neighbours, std::int64_t exact_up_to, nb::object const& on_step) {
+  auto const places = locations("locations", at, metric);
+  auto const y = detail::require_vector("values", values);
+  VecchiaFitOptions how;
+  how.approximation.neighbours = neighbours;
+  how.exact_up_to = exact_up_to;
+  return detail::run(detail::long_flops, [kept = Kept(values, on_step), places, y, chosen, how,
+                                          step = on_step.ptr()](detail::Call& call) {
+    auto const instance = c::new_instance();
+    auto found = fit_by_neighbours(*instance, places, y, detail::told(chosen, step, call), how);
+    return Fitted{found, std::make_shared<KeptNeighbours>(instance, found)};
+  });
+}
+
+Prediction prediction(Shared const& f, In const& at, std::string const& metric,
+                      std::optional<In> const& X, std::int64_t neighbours) {
+  auto const places = locations("new_locations", at, metric);
+  LocalPredictionOptions const options{.neighbours = neighbours,
+                                       .trend_columns = detail::columns_of("X_new", X)};
+  return detail::work_with(f, detail::long_flops,
+                           [theta = f->theta, places, options](Approximating& work) {
+                             return predict(work.exec, work.model, theta, places, options);
+                           });
+}
+
+}  // namespace
+
+void bind_neighbours(nb::module_& m) {
+  detail::bind_described<VecchiaReport>(m, "VecchiaReport", "What an approximation consists of.");
+  detail::bind_described<ExactBeside>(m, "ExactBeside",
+                                      "The exact likelihood at an approximate estimate.");
+  nb::class_<KeptNeighbours>(m, "Neighbours", "An approximation that was fitted.")
+      .def_ro("report", &KeptNeighbours::report)
+      .def_ro("information", &KeptNeighbours::information)
+      .def_ro("exact", &KeptNeighbours::exact)
+      .def("predict", &prediction, "new_locations"_a.noconvert(), "metric"_a, "X_new"_a.none(),
+           "neighbours"_a);
+  m.def(
+      "fit_by_neighbours",
+      [](In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
+         std::int64_t neighbours, std::int64_t exact_up_to, nb::object const& on_step) {
+        auto const found = run_fit(at, metric, values, chosen, neighbours, exact_up_to, on_step);
+        return std::pair(found.fit, found.model);
+      },
+      "locations"_a.noconvert(), "metric"_a, "values"_a.noconvert(), "options"_a, "neighbours"_a,
+      "exact_up_to"_a, "on_step"_a.none(),
+      nb::sig("def fit_by_neighbours(locations: object, metric: str, values: object, options: "
+              "FitOptions, neighbours: int, exact_up_to: int, on_step: object) -> "
+              "tuple[FitReport, Neighbours]"));
+}
+
+}  // namespace strata::python
