@@ -18,8 +18,8 @@ namespace strata::geostat {
 
 namespace {
 
-// In long double: what rounding of a long sum would leave is more than that of the solve where S is
-// well conditioned.
+// In long double: where S is well conditioned, rounding of a long sum would leave more than
+// rounding of the solve.
 double sum_of_products(HostMatrix const& A, std::size_t i, HostMatrix const& B, std::size_t j) {
   long double sum = 0;
   for (std::size_t k = 0; k < A.extent(0); ++k)

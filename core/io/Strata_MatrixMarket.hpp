@@ -99,8 +99,8 @@ struct MatrixMarketShare {
 /// Whether a file can be read in shares: it is not compressed.
 bool has_shares(std::string const& path);
 
-/// Read those entries of a plain coordinate file whose lines begin in the `share`-th (from 0) of
-/// `shares` equal parts of its bytes, so that each of several readers parses its part.
+/// Read one share of a plain coordinate file: the entries whose lines begin in the `share`-th (from
+/// 0) of `shares` equal parts of its bytes. So each of several readers parses its part.
 ///
 /// Result   all shares in their order have what `read_matrix_market` has before it adds entries at
 ///          one position. What concerns the whole file is the caller's to check: the sum of

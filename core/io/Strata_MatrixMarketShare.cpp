@@ -59,7 +59,8 @@ void read_share(detail::LineReader& lines, std::uint64_t bytes, ReadOptions cons
     if (!detail::has_content(line)) continue;
     detail::take_entry<Field>(lines, line, header,
                               [&](std::int64_t i, std::int64_t j, double value) {
-                                // as `read_matrix_market` lists them: of a symmetric matrix the lower one first
+                                // as `read_matrix_market` lists them: of a symmetric matrix the
+                                // lower one first
                                 bool const turns = header.symmetric && i < j;
                                 turns ? add(j, i, value) : add(i, j, value);
                                 result.has_above |= i<j, result.has_below |= i> j;
