@@ -43,18 +43,15 @@ Places read_places(MleOptions const& options, Observations const& data, Progress
     progress.phase("reading " + options.predict);
     auto read =
         read_locations(options.predict, {.on_progress = progress.listener()}, new_columns(options));
-    require(metric_of(read) == metric, options.predict, " has ",
-            read.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
-            read.geographic ? "x,y" : "lon,lat");
+    bool const is_same = metric_of(read, options) == metric;
+    require(is_same, options.predict, " has ", read.geographic ? "lon,lat" : "x,y", ", ",
+            options.locations, " has ", read.geographic ? "x,y" : "lon,lat");
     return {read, std::nullopt};
   }
   auto const grid = options.grid == "auto" ? geostat::PredictionGrid::around(data.locations)
                                            : geostat::PredictionGrid::parse(options.grid);
   auto const cells = grid.locations(metric);
-  return {{.geographic = metric == geostat::Metric::GreatCircle,
-           .x = cells.x,
-           .y = cells.y,
-           .value = {}},
+  return {{.geographic = geostat::is_on_sphere(metric), .x = cells.x, .y = cells.y, .value = {}},
           grid};
 }
 
@@ -69,7 +66,7 @@ std::vector<double> roots(std::vector<double> const& values) {
   return result;
 }
 
-// Of the field, and of an observation there, which has the nugget's error as well.
+// Of the field, and of an observation there, which has the nugget's error as well, if it is one.
 std::vector<Column> columns_of(geostat::Prediction const& prediction,
                                std::vector<double> const& new_variance,
                                geostat::Simulation const& simulation) {
@@ -127,6 +124,7 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
   auto const trend_columns = options.terms().columns(places);
   auto const prediction = geostat::predict(exec, factor, data.values, at, data.trend,
                                            {.trend_columns = trend_columns,
+                                            .nugget = options.nugget(),
                                             .variances = !options.no_variance,
                                             .on_progress = progress.listener()});
   geostat::Simulation simulation;
@@ -136,10 +134,12 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
                                    {.count = options.simulations,
                                     .seed = options.seed,
                                     .trend_columns = trend_columns,
+                                    .nugget = options.nugget(),
                                     .max_bytes = memory_limit(options.max_memory).bytes});
   }
   std::vector<double> new_variance = prediction.variance;
-  for (double& variance : new_variance) variance += result.theta.nugget;
+  double const of_errors = options.exact ? 0 : result.theta.nugget;
+  for (double& variance : new_variance) variance += of_errors;
   auto const columns = columns_of(prediction, new_variance, simulation);
   std::vector<std::string> files;
   together(factor.comm(), [&] {

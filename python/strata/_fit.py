@@ -9,12 +9,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from . import _arrays, _core
-from ._core import CrossValidation, FitReport, FitStep, Likelihood, Matern, ProfileInterval, StandardErrors
+from ._core import Covariance, CrossValidation, FitReport, FitStep, Likelihood, ProfileInterval, StandardErrors
 from ._errors import ShapeError
-from ._given import as_places, as_values, require_matern
+from ._given import as_errors, as_places, as_values, require_covariance
 from ._kriging import PARAMETERS, Factor, Metric, Parameter, Parameters, Storage, choose
 from ._plot import kriging_map
 from ._trend import Mean, Prediction, Trend
+
+
+Family = Literal["matern", "exponential", "gaussian", "spherical", "powered"]
 
 
 class Fit:
@@ -22,7 +25,7 @@ class Fit:
 
     Attributes
     ----------
-    covariance : Matern
+    covariance : Covariance
         The best that was found.
     likelihood : Likelihood
         There.
@@ -42,7 +45,7 @@ class Fit:
         self._options = options
 
     @property
-    def covariance(self) -> Matern:
+    def covariance(self) -> Covariance:
         """The best that was found."""
         return self.report.covariance
 
@@ -65,7 +68,7 @@ class Fit:
         variances = self.likelihood.coefficient_covariance.diagonal()
         return {name: float(v) ** 0.5 for name, v in zip(self._trend.core.names, variances)}
 
-    def predict(self, new_locations: Any, X_new: Any = None, *, variance: bool = True) -> Prediction:
+    def predict(self, new_locations: Any, X_new: Any = None, *, variance: bool = True, exact: bool = False) -> Prediction:
         """Kriging at new places, with the values and the trend of the fit: see `Factor.predict`.
 
         Parameters
@@ -75,6 +78,8 @@ class Fit:
             The trend's columns there, if the fit has any.
         variance : bool
             Without it takes a fraction of the time.
+        exact : bool
+            As for `Factor.predict`.
 
         Returns
         -------
@@ -89,7 +94,7 @@ class Fit:
         ----------
         As `Factor.predict`.
         """
-        return self._there()._predict(self.values, new_locations, self._trend, X_new, variance)
+        return self._there()._predict(self.values, new_locations, self._trend, X_new, variance, exact)
 
     def loo(self, folds: int | Sequence[int] | None = None, *, seed: int = 1) -> CrossValidation:
         """Each observation predicted from the others without a refit: see `Factor.loo`.
@@ -116,7 +121,7 @@ class Fit:
         """
         return self._there()._loo(self.values, self._trend, folds, seed)
 
-    def simulate(self, new_locations: Any, count: int = 1, *, X_new: Any = None, seed: int = 1) -> Any:
+    def simulate(self, new_locations: Any, count: int = 1, *, X_new: Any = None, seed: int = 1, exact: bool = False) -> Any:
         """Fields at new places that agree with the observations: see `Factor.simulate`.
 
         Parameters
@@ -128,6 +133,8 @@ class Fit:
             As for `predict`.
         seed : int
             The same fields for the same seed.
+        exact : bool
+            As for `Factor.predict`.
 
         Returns
         -------
@@ -142,7 +149,7 @@ class Fit:
         ----------
         As `Factor.simulate`.
         """
-        return self._there()._simulate(self.values, new_locations, count, self._trend, X_new, seed)
+        return self._there()._simulate(self.values, new_locations, count, self._trend, X_new, seed, exact)
 
     def standard_errors(self) -> StandardErrors:
         """Of the parameters that were fitted, those at a bound left out: see `Factor.standard_errors`.
@@ -237,9 +244,12 @@ def fit(
     locations: Any,
     values: Any,
     *,
-    start: Matern | None = None,
-    lower: Matern | None = None,
-    upper: Matern | None = None,
+    family: Family = "matern",
+    anisotropy: Literal["fit"] | tuple[float, float] | None = None,
+    error_variances: Any = None,
+    start: Covariance | None = None,
+    lower: Covariance | None = None,
+    upper: Covariance | None = None,
     fixed: Parameters = (),
     mean: Mean = "constant",
     X: Any = None,
@@ -256,15 +266,20 @@ def fit(
     storage: Storage = "automatic",
     on_step: Callable[[FitStep], object] | None = None,
 ) -> Fit:
-    """Fit a Matern covariance by maximum likelihood.
+    """Fit a covariance by maximum likelihood.
 
     Parameters
     ----------
     locations : array of float64, (n, 2)
     values : array of float64, (n,)
-    start, lower, upper : Matern, optional
-        Where the search begins, and its bounds; by default from the extent of the places and
-        the sample variance, without a mean from the mean square of the values, too.
+    family : {"matern", "exponential", "gaussian", "spherical", "powered"}
+        The one of `start` where that is given.
+    anisotropy : "fit" or (angle, ratio), optional
+        Angle of the longest range, in degrees clockwise from y, and the range across it by that; by default those of `start`.
+    error_variances : array of float64, (n,), optional
+        As for `Factor`.
+    start, lower, upper : Covariance, optional
+        Where the search begins, and its bounds; by default from the extent of the places and the values.
     fixed : {"sigma2", "range", "nu", "nugget"} or iterable of them
         Parameters that stay as in `start`.
     mean : {"none", "constant"}
@@ -277,13 +292,12 @@ def fit(
         Maximise the likelihood of contrasts, which the coefficients have no influence on.
     search : {"scoring", "bobyqa", "nelder-mead"}
         By the exact gradient, or without derivatives.
-    tolerance : float
-        Relative, of each parameter.
-    max_evaluations : int
+    tolerance, max_evaluations : float, int
+        Relative, of each parameter; of the likelihood.
     metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `Factor`. With tiles below fp64 the search goes on in fp64 at its end.
     on_step : callable, optional
-        Called with a `FitStep` after each evaluation; what it raises ends the fit.
+        Called with a `FitStep` after each evaluation; what it raises ends the fit, as does Ctrl-C.
 
     Returns
     -------
@@ -303,39 +317,49 @@ def fit(
     UserWarning
         For places that repeat with the same value, and for a parameter at a bound that was not given.
 
-    Notes
-    -----
-    Ctrl-C ends the fit after the evaluation that is under way.
-
     References
     ----------
     Scoring, by the average information: Gilmour, Thompson and Cullis, Biometrics 51 (1995), doi:10.2307/2533274. BOBYQA: Powell, report DAMTP 2009/NA06. Nelder and Mead, Computer Journal 7 (1965), with the bounds of Richardson and Kuester,
     Commun. ACM 16 (1973). Both by Johnson, The NLopt package.
     """
-    places, observed = as_places("locations", locations), as_values(values)
+    require_covariances(start=start, lower=lower, upper=upper)
+    places, observed, errors = as_places("locations", locations), as_values(values), as_errors(error_variances)
     if len(observed) != len(places):
         raise ShapeError(f"values are {len(observed)}, locations {len(places)}")
     trend = Trend(mean, X, len(places), reml=reml, names=names)
-    options = _core.default_fit_options(places, metric, observed, trend.core)
+    options = _core.default_fit_options(places, metric, observed, trend.core, family if start is None else start.family, errors)
     options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
     how = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
-    for name, given in (("start", start), ("lower", lower), ("upper", upper)):
-        if given is not None:
-            require_matern(name, given)
-    options.start = options.start if start is None else start
-    options.lower = options.lower if lower is None else lower
-    options.upper = options.upper if upper is None else upper
     chosen = choose(fixed)
-    options.fixed = [name in chosen for name in PARAMETERS]
+    options.start, options.directions = with_axes(start or options.start, anisotropy), anisotropy == "fit"
+    options.lower, options.upper = lower or options.lower, upper or options.upper
+    options.fixed = [name in chosen or (name == "nu" and options.start.family not in ("matern", "powered")) for name in PARAMETERS]
     options.tolerance, options.max_evaluations = tolerance, max_evaluations
-    if "nugget" not in chosen:
+    if "nugget" not in chosen and errors is None:
         warn_of_copies(places, metric, observed)
-    report, factor = _core.fit(places, metric, observed, options, on_step)
+    report, factor = _core.fit(places, metric, observed, options, on_step, errors)
     warn_of_bounds(report, options, lower, upper)
-    return Fit(report, None if factor is None else Factor._of(factor, metric, places, how), (places.copy(), observed), trend, options)
+    return Fit(report, None if factor is None else Factor._of(factor, metric, places, {**how, "error_variances": errors}), (places.copy(), observed), trend, options)
 
 
-def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Matern | None, upper: Matern | None) -> None:
+def require_covariances(**given: Covariance | None) -> None:
+    """Raises TypeError for what is none, and not None."""
+    for name, value in given.items():
+        if value is not None:
+            require_covariance(name, value)
+
+
+def with_axes(start: Covariance, anisotropy: Literal["fit"] | tuple[float, float] | None) -> Covariance:
+    """The start with these directions. Raises ValueError for other words, and a ratio out of range."""
+    if anisotropy is None or anisotropy == "fit":
+        return start
+    if isinstance(anisotropy, str) or len(anisotropy) != 2:
+        raise ValueError(f'anisotropy is {anisotropy!r}, must be "fit" or (angle, ratio)')
+    angle, ratio = anisotropy
+    return Covariance(start.sigma2, start.range, start.nu, start.nugget, family=start.family, angle=angle, ratio=ratio)
+
+
+def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Covariance | None, upper: Covariance | None) -> None:
     """Warn the caller's caller of parameters at bounds that were not given."""
     for name, bound in zip(PARAMETERS, report.at_bound):
         at = getattr(report.covariance, name)
