@@ -51,6 +51,20 @@ def test_all_neighbours_are_the_exact_fit() -> None:
     np.testing.assert_allclose(near.predict(NEW).mean, exact.predict(NEW).mean, rtol=1e-3)
 
 
+def test_families_directions_and_known_errors_are_as_of_the_exact_fit() -> None:
+    few, values = PLACES[:80], VALUES[:80]
+    errors = 0.05 + 0.1 * (np.arange(80.0) % 4)
+    for how in ({"family": "spherical"}, {"family": "exponential", "anisotropy": (30.0, 0.5)}, {"family": "exponential", "error_variances": errors}):
+        exact = geostat.fit(few, values, tolerance=1e-7, **how)  # type: ignore[arg-type]
+        near = geostat.fit(few, values, tolerance=1e-7, neighbours=200, **how)  # type: ignore[arg-type]
+        assert near.likelihood.log_likelihood == pytest.approx(exact.likelihood.log_likelihood, abs=1e-7)
+        assert (near.covariance.family, near.covariance.angle, near.covariance.ratio) == (exact.covariance.family, exact.covariance.angle, exact.covariance.ratio)
+        for certain in (False, True):
+            np.testing.assert_allclose(near.predict(NEW, exact=certain).mean, exact.predict(NEW, exact=certain).mean, rtol=1e-3)
+    at = near.predict(few[:3], exact=True)
+    assert np.all(np.asarray(at.variance) > 0)  # the known errors are errors still
+
+
 def test_the_exact_likelihood_is_left_out_beyond_a_size() -> None:
     assert geostat.fit(PLACES, VALUES, fixed="nu", neighbours=8, exact_up_to=N - 1).exact is None
 
