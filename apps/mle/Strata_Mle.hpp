@@ -234,6 +234,9 @@ struct MleResult {
 /// "sigma2 1, range 0.1, nu 0.5, nugget 0".
 std::string numbers(geostat::MaternCovariance const& theta);
 
+/// What a likelihood lacks that has an `info`.
+std::string what_is_not_positive(MleResult const& result);
+
 /// Add to `warnings` what observations at `locations` and the parameters let suspect.
 void warn(MleResult& result, geostat::Locations const& locations);
 

@@ -18,7 +18,7 @@ namespace strata::geostat {
 
 /// How a likelihood is approximated.
 struct VecchiaOptions {
-  std::int64_t neighbours = 30;  ///< that each location is conditioned on, those before it; <= 1000
+  std::int64_t neighbours = 30;  ///< neighbours of each location, of those before it; 0 to 1000
   /// Whether locations with nearly the same neighbours share them, which is faster and no less
   /// accurate.
   bool grouped = true;
@@ -71,8 +71,8 @@ struct VecchiaProfile {
 };
 }  // namespace detail
 
-/// Vecchia's approximation of a Gaussian likelihood, for many observations: the density is a
-/// product of those of each observation given those before it, and each is conditioned on a few
+/// Vecchia's approximation of a Gaussian likelihood, for many observations. The density is a
+/// product of those of each observation given all before it. Each is conditioned on a few
 /// neighbours instead,
 ///   l(theta) = sum_i log p(y_i | y_j for neighbours j of i).
 ///

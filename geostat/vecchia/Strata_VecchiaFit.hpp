@@ -34,7 +34,7 @@ struct ExactBeside {
 /// A maximum-likelihood estimate by neighbours. Its `likelihood` is the approximate one.
 struct VecchiaFit : Fit {
   VecchiaReport approximation;       ///< what it consists of
-  FisherInformation information;     ///< of the approximate likelihood there
+  FisherInformation information;     ///< information of the approximate likelihood there
   std::optional<ExactBeside> exact;  ///< where there are not too many observations
 };
 
@@ -45,8 +45,7 @@ struct FittedVecchia : VecchiaFit {
 };
 
 /// Fit a Matern covariance by Vecchia's approximation, by maximum likelihood or, where the trend
-/// says so, REML: Fisher scoring in a trust region, as `fit` by Search::Scoring, but with the
-/// expected information.
+/// says so, REML. The search is that of `fit` by Search::Scoring with the expected information.
 ///
 /// Shape    as for `fit`.
 /// Result   the best that was found, with its standard errors by `standard_errors(information,

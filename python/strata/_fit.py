@@ -356,7 +356,7 @@ def fit(
     trend = Trend(mean, X, len(places), reml=reml, names=names)
     how = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
     options = _core.default_fit_options(places, metric, observed, trend.core)
-    options.choose(search, *how.values())
+    options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
     set_options(options, start, lower, upper, fixed)
     options.tolerance, options.max_evaluations = tolerance, max_evaluations
     warn_of_copies(places, metric, observed, options)

@@ -19,8 +19,8 @@
 
 namespace strata::geostat::detail {
 
-/// A Matern covariance, and where its derivatives are wanted these by range and nu, of pairs of
-/// places, where kernels evaluate them; on hosts with many pairs by a table of nu.
+/// A Matern covariance of pairs of places, where kernels evaluate it; with its derivatives by range
+/// and nu if they are wanted. On hosts a table of nu serves many pairs.
 template <class MemorySpace, bool derivatives>
 class PairCovariance {
  public:
@@ -57,11 +57,11 @@ class PairCovariance {
   }
 
   /// Whether columns are evaluated in vectors.
-  bool has_columns() const { return column_ != nullptr; }
-  /// C[i] = covariance of a place and place i of n, without the nugget.
-  void column(Location const& from, double const* x, double const* y, std::int64_t n,
-              double* C) const {
-    column_({sigma2_, range_, nu_, table_on_host_}, from, x, y, n, C);
+  KOKKOS_FUNCTION bool has_columns() const { return column_ != nullptr; }
+  /// C[i] = covariance of a place and place i of n, without the nugget; on hosts.
+  KOKKOS_FUNCTION void column(Location const& from, double const* x, double const* y,
+                              std::int64_t n, double* C) const {
+    KOKKOS_IF_ON_HOST((column_({sigma2_, range_, nu_, table_on_host_}, from, x, y, n, C);))
   }
 
  private:
@@ -90,7 +90,7 @@ using ResponseRows = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
 struct ResponseColumns {
   int q;  ///< the values, and the columns of the trend
 
-  static constexpr int log_variance = 0;  ///< of the response given those before it
+  static constexpr int log_variance = 0;  ///< variance of the response given those before it
   static constexpr int rounding = 1;      ///< what that may be off by
   /// Whitened data: less what is expected, in standard deviations.
   KOKKOS_FUNCTION int data(int p) const { return 2 + p; }
@@ -189,9 +189,9 @@ struct TeamTriangle {
   }
 };
 
-/// The numbers of the responses of each block: with S = L L' of the members up to response r, z =
-/// L^-1 [y Q], c = L^-T e_r and u_j = L^-1 S_j c, where S c = l_rr e_r spares the entries of S_j
-/// for sigma2 and the nugget.
+/// The numbers of the responses of each block. With S = L L' of the members up to response r they
+/// come of z = L^-1 [y Q], c = L^-T e_r and u_j = L^-1 S_j c. Since S c = l_rr e_r, sigma2 and the
+/// nugget need no entries of S_j.
 ///
 /// Source   Guinness, Stat. Comput. 31 (2021), doi:10.1007/s11222-021-09999-1.
 template <class Exec, bool derivatives>
@@ -209,9 +209,9 @@ struct VecchiaKernel {
   int level;  // of the scratch memory
   ResponseRows<Space> rows;
 
-  /// Of a team: S above L's diagonal with its derivatives by the range, those by nu, the data, and
+  /// A team's memory: L, above its diagonal derivatives by the range, those by nu, the data, and
   /// five vectors; on hosts coordinates.
-  static std::size_t scratch_bytes(int ld, int q, bool by_nu) {
+  KOKKOS_FUNCTION static std::size_t scratch_bytes(int ld, int q, bool by_nu) {
     auto const n = static_cast<std::size_t>(ld);
     std::size_t const squares = derivatives && by_nu ? 2 : 1;
     return 8 * (n * n * squares + n * static_cast<std::size_t>(q) + 8 * n) + 64;
@@ -275,7 +275,8 @@ struct VecchiaKernel {
   }
 
   // On a host, in vectors.
-  void fill_columns(Triangle const& L, double* coordinates, std::int64_t first, int n) const {
+  KOKKOS_FUNCTION void fill_columns(Triangle const& L, double* coordinates, std::int64_t first,
+                                    int n) const {
     double *const x = coordinates, *const y = x + ld;
     for (int i = 0; i < n; ++i) {
       Location const& place = points(blocks.members(first + i));
