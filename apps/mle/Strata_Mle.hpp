@@ -259,6 +259,9 @@ std::string numbers(geostat::MaternCovariance const& theta);
 /// "Matern", "spherical" and the like.
 std::string family_title(geostat::Family family);
 
+/// What a likelihood lacks that has an `info`.
+std::string what_is_not_positive(MleResult const& result);
+
 /// Add to `warnings` what observations at `locations` and the parameters let suspect.
 void warn(MleResult& result, geostat::Locations const& locations);
 

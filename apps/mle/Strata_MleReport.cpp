@@ -182,8 +182,7 @@ void show_likelihood(Report& report, MleResult const& result) {
   if (!result.likelihood) return;
   auto const& likelihood = *result.likelihood;
   if (likelihood.info != 0)
-    return report.only_screen("NOT POSITIVE DEFINITE", words("the leading minor of order ",
-                                                             likelihood.info, " is not positive"));
+    return report.only_screen("NOT POSITIVE DEFINITE", what_is_not_positive(result));
   double const error = likelihood.log_det_error;
   report.show("log-likelihood", likelihood.log_likelihood, "%.10g");
   report.show("AIC", or_null(detail::aic_of(result)), "%.8g");

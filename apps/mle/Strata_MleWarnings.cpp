@@ -125,9 +125,8 @@ void explain(MleResult const& result) {
   for (auto const& warning : result.warnings) std::cerr << warning_line(warning);
   bool const is_smooth = result.theta.family == geostat::Family::Gaussian;
   if (result.exit() == Exit::NotPositiveDefinite)
-    std::cerr << error_line(words("not positive definite at ", numbers(result.theta),
-                                  ": the leading minor of order ", result.likelihood->info,
-                                  " is not positive",
+    std::cerr << error_line(words("not positive definite at ", numbers(result.theta), ": ",
+                                  what_is_not_positive(result),
                                   is_smooth ? "; Gaussian covariances of near locations are "
                                               "singular to rounding: give a nugget"
                                             : ""));
@@ -147,6 +146,11 @@ void explain(MleResult const& result) {
                           result.gradient ? result.gradient->backward_error : 0,
                           result.standard_errors ? result.standard_errors->backward_error : 0}));
   std::cerr << error_line("not converged: " + why);
+}
+
+std::string what_is_not_positive(MleResult const& result) {
+  if (result.vecchia) return "an observation has no positive variance given its neighbours";
+  return words("the leading minor of order ", result.likelihood->info, " is not positive");
 }
 
 bool MleResult::log_det_known() const {

@@ -18,8 +18,7 @@ namespace strata::geostat {
 
 /// How a likelihood is approximated.
 struct VecchiaOptions {
-  std::int64_t neighbours = 30;  ///< earlier locations that each location is conditioned on; <=
-                                 ///< 1000
+  std::int64_t neighbours = 30;  ///< neighbours of each location, earlier ones; 0 to 1000
   /// Whether locations with nearly the same neighbours share them, which is faster and no less
   /// accurate.
   bool grouped = true;

@@ -116,8 +116,8 @@ class NeighbourSearch {
     ++evaluations_;
     bool const is_defined = now_.info == 0 && std::isfinite(now_.log_likelihood);
     if (!is_defined) ++undefined_, ++result_.not_positive_definite;
-    bool const first = evaluations_ == 1 || undefined_ == evaluations_ - 1;
-    if (is_defined && (first || now_.log_likelihood > result_.likelihood.log_likelihood)) take();
+    bool const first = evaluations_ == 1 || (is_defined && undefined_ == evaluations_ - 1);
+    if (first || (is_defined && now_.log_likelihood > result_.likelihood.log_likelihood)) take();
     seconds_.push_back(watch.seconds());
     if (options_.on_step)
       options_.on_step({result_.evaluations, theta_, now_, result_.likelihood.log_likelihood});
@@ -278,10 +278,10 @@ FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locatio
   bool const is_there = result.likelihood.info == 0 && std::isfinite(result.noise);
   auto const estimated = estimated_of(result, options.fixed);
   if (is_there) result.information = result.model->information(exec, result.theta, estimated);
+  result.seconds = watch.seconds();
   if (is_there && locations.size() <= how.exact_up_to)
     result.exact = exact_beside(exec, locations, values, options.trend, result.theta,
                                 result.information, estimated, options.factor);
-  result.seconds = watch.seconds();
   return result;
 }
 

@@ -34,7 +34,7 @@ struct LocalKriging {
   int level;
   detail::ResponseRows<Space> products;  // v'v, v'z for the columns z
 
-  static std::size_t scratch_bytes(int n, int q) {
+  KOKKOS_FUNCTION static std::size_t scratch_bytes(int n, int q) {
     auto const m = static_cast<std::size_t>(n);
     return 8 * m * (m + static_cast<std::size_t>(q) + 1) + 64;
   }

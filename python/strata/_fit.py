@@ -362,7 +362,7 @@ def fit(
     trend = Trend(mean, X, len(places), reml=reml, names=names)
     how = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
     options = _core.default_fit_options(places, metric, observed, trend.core, family if start is None else start.family, errors)
-    options.choose(search, *how.values())
+    options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
     set_options(options, start, lower, upper, fixed, anisotropy)
     options.tolerance, options.max_evaluations = tolerance, max_evaluations
     if errors is None:

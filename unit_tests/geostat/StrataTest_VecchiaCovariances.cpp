@@ -33,12 +33,10 @@ class VecchiaCovariancesTest : public testing::Test {};
 TYPED_TEST_SUITE(VecchiaCovariancesTest, strata::test::Spaces, strata::test::SpaceNames);
 
 std::vector<Covariance> every_family() {
-  return {{1.3, 0.2, 0.8, 0.1, Family::Matern},
-          {1.3, 0.2, 1.5, 0.1, Family::Matern},
-          {1.3, 0.2, 0.5, 0.1, Family::Exponential},
-          {1.3, 0.2, 0.5, 0.1, Family::Gaussian},
-          {1.3, 0.5, 0.5, 0.1, Family::Spherical},
-          {1.3, 0.2, 1.4, 0.1, Family::PoweredExponential}};
+  return {
+      {1.3, 0.2, 0.8, 0.1, Family::Matern},      {1.3, 0.2, 1.5, 0.1, Family::Matern},
+      {1.3, 0.2, 0.5, 0.1, Family::Exponential}, {1.3, 0.2, 0.5, 0.1, Family::Gaussian},
+      {1.3, 0.5, 0.5, 0.1, Family::Spherical},   {1.3, 0.2, 1.4, 0.1, Family::PoweredExponential}};
 }
 
 Covariance turned(Covariance c) {
@@ -74,7 +72,8 @@ void compare_with_exact(Locations const& at, Covariance const& c, Trend const& t
   auto const exact = log_likelihood(exec, factor, y, trend);
   auto const gradient = log_likelihood_gradient(exec, factor, y, trend);
   auto const information = fisher_information(exec, factor);
-  Vecchia<Exec> const model(exec, at, y, trend, vecchia_blocks(at, c, {.neighbours = n - 1}).blocks);
+  Vecchia<Exec> const model(exec, at, y, trend,
+                            vecchia_blocks(at, c, {.neighbours = n - 1}).blocks);
   auto const found = model.log_likelihood(exec, c);
   auto const slope = model.gradient(exec, c);
   auto const expected = model.information(exec, c);
@@ -174,7 +173,8 @@ TYPED_TEST(VecchiaCovariancesTest, InformationOfDirectionsIsTheExactOne) {
                       : by_angle(i, j) / (2 * kappa * degree);
   };
   auto const S = covariance_matrix(c, at);
-  test::SlowField const slow(n, [&](std::int64_t i, std::int64_t j) -> long double { return S(i, j); });
+  test::SlowField const slow(
+      n, [&](std::int64_t i, std::int64_t j) -> long double { return S(i, j); });
   auto const inverse = [&](std::int64_t i, std::int64_t j) {
     test::Numbers a(static_cast<std::size_t>(n), 0), b = a;
     a[static_cast<std::size_t>(i)] = b[static_cast<std::size_t>(j)] = 1;
@@ -193,13 +193,13 @@ TYPED_TEST(VecchiaCovariancesTest, InformationOfDirectionsIsTheExactOne) {
   Vecchia<TypeParam> const model(exec, at, some_values(n), Mean::None,
                                  vecchia_blocks(at, c, {.neighbours = n}).blocks);
   auto const sums = model.sums(exec, c, true, true, true);
-  auto const found =
-      model.derivatives(sums, model.profile(sums, 1), c, {true, true, true, true});
+  auto const found = model.derivatives(sums, model.profile(sums, 1), c, {true, true, true, true});
   for (std::size_t a = 0; a < 2; ++a)
     for (std::size_t b = 0; b < 2; ++b) {
       double expected = 0;
       for (std::size_t i = 0; i < size; ++i)
-        for (std::size_t j = 0; j < size; ++j) expected += P[a][i * size + j] * P[b][j * size + i] / 2;
+        for (std::size_t j = 0; j < size; ++j)
+          expected += P[a][i * size + j] * P[b][j * size + i] / 2;
       EXPECT_NEAR(found.information_of_directions[a][4 + b], expected,
                   1e-6 * (1 + std::abs(expected)))
           << a << b;
@@ -258,8 +258,8 @@ TYPED_TEST(VecchiaCovariancesTest, FitsAsTheExactOneWithAllNeighbours) {
       auto options = default_fit_options(places, y, Mean::Constant, family);
       options.directions = family == Family::Exponential;
       auto const exact = fit(exec, places, y, options);
-      auto const found = fit_by_neighbours(exec, places, y, options,
-                                           {.approximation = {.neighbours = n - 1}});
+      auto const found =
+          fit_by_neighbours(exec, places, y, options, {.approximation = {.neighbours = n - 1}});
       EXPECT_TRUE(found.converged) << found.reason;
       EXPECT_NEAR(found.likelihood.log_likelihood, exact.likelihood.log_likelihood, 1e-5);
       EXPECT_NEAR(found.theta.range, exact.theta.range, 0.01 * exact.theta.range);

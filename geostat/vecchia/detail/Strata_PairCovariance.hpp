@@ -72,11 +72,11 @@ class PairCovariance {
   }
 
   /// Whether columns are evaluated in vectors.
-  bool has_columns() const { return column_ != nullptr; }
-  /// C[i] = covariance of a place and place i of n, without the nugget.
-  void column(Location const& from, double const* x, double const* y, std::int64_t n,
-              double* C) const {
-    column_({sigma2_, range_, nu_, table_on_host_, family_}, from, x, y, n, C);
+  KOKKOS_FUNCTION bool has_columns() const { return column_ != nullptr; }
+  /// C[i] = covariance of a place and place i of n, without the nugget; on hosts.
+  KOKKOS_FUNCTION void column(Location const& from, double const* x, double const* y,
+                              std::int64_t n, double* C) const {
+    KOKKOS_IF_ON_HOST((column_({sigma2_, range_, nu_, table_on_host_, family_}, from, x, y, n, C);))
   }
 
  private:

@@ -31,8 +31,7 @@ struct ResponseColumns {
   int q;               ///< the values, and the columns of the trend
   int parameters = 4;  ///< derivatives are by so many; 6 with stretch and shear
 
-  static constexpr int log_variance = 0;  ///< column of the response's variance given the members
-                                          ///< before
+  static constexpr int log_variance = 0;  ///< variance of the response given those before it
   static constexpr int rounding = 1;      ///< what that may be off by
   /// Whitened data: less what is expected, in standard deviations.
   KOKKOS_FUNCTION int data(int p) const { return 2 + p; }
@@ -136,9 +135,8 @@ struct TeamTriangle {
 };
 
 /// The numbers of the responses of each block. With S = L L' of the members up to response r they
-/// are z = L^-1 [y Q], c = L^-T e_r and u_j = L^-1 S_j c. S c = l_rr e_r spares the entries of S_j
-/// for sigma2 and the nugget. With known error variances E, S - E is what sigma2 and the nugget
-/// make.
+/// come of z = L^-1 [y Q], c = L^-T e_r and u_j = L^-1 S_j c. Since S c = l_rr e_r, sigma2 and the
+/// nugget need no entries of S_j. With known error variances E, S - E is what these two make.
 ///
 /// Source   Guinness, Stat. Comput. 31 (2021), doi:10.1007/s11222-021-09999-1.
 template <class Exec, bool derivatives>
@@ -157,9 +155,9 @@ struct VecchiaKernel {
   int level;  // of the scratch memory
   ResponseRows<Space> rows;
 
-  /// Bytes for a team: S above L's diagonal with its derivatives by the range, the derivatives by
-  /// nu, stretch and shear, the data, and seven vectors; on hosts coordinates.
-  static std::size_t scratch_bytes(int ld, int q, bool by_nu, bool by_directions) {
+  /// A team's memory: L, above its diagonal derivatives by the range; squares of the derivatives by
+  /// nu, stretch and shear; the data, and seven vectors; on hosts coordinates.
+  KOKKOS_FUNCTION static std::size_t scratch_bytes(int ld, int q, bool by_nu, bool by_directions) {
     auto const n = static_cast<std::size_t>(ld);
     std::size_t squares = 1;
     if (derivatives) squares += (by_nu ? 1 : 0) + (by_directions ? 2 : 0);
@@ -242,7 +240,8 @@ struct VecchiaKernel {
   }
 
   // On a host, in vectors.
-  void fill_columns(Triangle const& L, double* coordinates, std::int64_t first, int n) const {
+  KOKKOS_FUNCTION void fill_columns(Triangle const& L, double* coordinates, std::int64_t first,
+                                    int n) const {
     double *const x = coordinates, *const y = x + ld;
     for (int i = 0; i < n; ++i) {
       Location const& place = points(blocks.members(first + i));
