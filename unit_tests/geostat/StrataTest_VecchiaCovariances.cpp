@@ -211,7 +211,8 @@ TYPED_TEST(VecchiaCovariancesTest, PredictsAsTheExactOneFromAllObservations) {
   std::int64_t const n = 40;
   auto const at = synthetic_locations(n, 3);
   auto const y = some_values(n);
-  Locations places = synthetic_locations(9, 8);
+  auto const others = synthetic_locations(9, 8);
+  Locations places{others.x, others.y};
   places.x.push_back(at.x[4]), places.y.push_back(at.y[4]);
   for (auto const& family : every_family())
     for (auto const& c : {family, turned(family)})
