@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from . import _arrays, _core
 from ._core import Covariance, CrossValidation, ExactBeside, FitReport, FitStep, Likelihood, ProfileInterval, StandardErrors, VecchiaReport
-from ._fit_options import observations, set_options, warn_of_bounds, warn_of_copies
+from ._fit_options import family_of, observations, set_options, warn_of_bounds, warn_of_copies
 from ._given import as_errors, as_places
 from ._kriging import PARAMETERS, Factor, Metric, Parameter, Parameters, Storage, choose
 from ._plot import kriging_map
@@ -361,7 +361,7 @@ def fit(
     errors = as_errors(error_variances)
     trend = Trend(mean, X, len(places), reml=reml, names=names)
     how = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
-    options = _core.default_fit_options(places, metric, observed, trend.core, family if start is None else start.family, errors)
+    options = _core.default_fit_options(places, metric, observed, trend.core, family_of(start, family), errors)
     options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
     set_options(options, start, lower, upper, fixed, anisotropy)
     options.tolerance, options.max_evaluations = tolerance, max_evaluations

@@ -24,6 +24,14 @@ def observations(locations: Any, values: Any) -> tuple[_arrays.Array, _arrays.Ar
     return places, observed
 
 
+def family_of(start: Covariance | None, family: str) -> str:
+    """The start's where there is one. Raises TypeError for a start that is no covariance."""
+    if start is None:
+        return family
+    require_covariance("start", start)
+    return start.family
+
+
 def set_options(
     options: _core.FitOptions, start: Covariance | None, lower: Covariance | None, upper: Covariance | None, fixed: Parameters, anisotropy: Anisotropy
 ) -> None:
