@@ -376,14 +376,14 @@ class MoreThanSolves:
 
     _is_own = False  # whether the factor has its own A
 
-    def _half(self, work: Any, name: str, b: Any, out: Any) -> Any:
+    def _half(self, work: Any, name: str, b: AnyArray, out: Any) -> AnyArray:
         right = _arrays.as_operand(name, b)
         n = self._core.order
         if right.shape[0] != n:
             raise ShapeError(f"{name} is {_arrays.size_of(right)}, must have {n} rows")
         x, result = _arrays.room_like(right, b) if out is None else (_arrays.as_output_operand("out", out, right.shape), out)
         work(_arrays.given(right, self._stream), _arrays.given(x, self._stream))
-        return result
+        return result  # type: ignore[no-any-return]
 
     def _change(self, work: Any, name: str, columns: Any) -> None:
         work(_arrays.given(_arrays.as_operand(name, columns), self._stream))

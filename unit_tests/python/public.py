@@ -112,12 +112,12 @@ def dense_objects() -> Objects:
         factor.solve(b)
         yield factor, more_than_solves(a, b) | {
             "refactor": lambda f, a=a: f.refactor(a.copy()),  # type: ignore[misc]
-            "update": lambda f, a=a: f.update(a.copy()),  # type: ignore[misc]
-            "solve": lambda f, b=b: (f.solve(b), f.solve(b, np.empty_like(b))),  # type: ignore[misc]
+            "update": lambda f, a=a: f.update(a.copy()),
+            "solve": lambda f, b=b: (f.solve(b), f.solve(b, np.empty_like(b))),
             "logdet": lambda f: f.logdet().value,
             "condition": lambda f: f.condition().value,
             "lower_triangle": lambda f: f.lower_triangle(),
-            "as_linear_operator": lambda f, b=b: f.as_linear_operator() @ b,  # type: ignore[misc]
+            "as_linear_operator": lambda f, b=b: f.as_linear_operator() @ b,
         }
     for value in (factor.report, factor.report.attempts[0], factor.condition(), factor.logdet(), factor.last_solve, strata.is_positive_definite(A)):
         yield value, {}
