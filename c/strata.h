@@ -199,6 +199,7 @@ STRATA_API strata_status strata_whiten_transposed(strata_factor* factor, int64_t
                                                   int64_t ldb, double* X, int64_t ldx);
 STRATA_API strata_status strata_sample(strata_factor* factor, int64_t m, double const* Z,
                                        int64_t ldz, double* X, int64_t ldx);
+
 /* A bound of ||W A W^T - I||_2; infinite where nothing can be said. */
 STRATA_API strata_status strata_whitening_error(strata_factor* factor, double* error);
 
@@ -220,8 +221,7 @@ STRATA_API strata_status strata_rank_update(strata_factor* factor, int64_t k, do
                                             int64_t ldv);
 STRATA_API strata_status strata_rank_downdate(strata_factor* factor, int64_t k, double const* V,
                                               int64_t ldv);
-STRATA_API strata_status strata_append(strata_factor* factor, int64_t m, double const* B,
-                                       int64_t ldb);
+STRATA_API strata_status strata_append(strata_factor* f, int64_t m, double const* B, int64_t ldb);
 STRATA_API strata_status strata_remove(strata_factor* factor, int64_t k, int64_t const* rows);
 
 /* NULL is no error. The message stays as it is. */
