@@ -188,6 +188,42 @@ STRATA_API strata_status strata_log_determinant(strata_factor* factor, double* v
 /* The lower triangle of L, A ~ L L^T; what is above it in `L` is not touched. ldl >= max(1, n). */
 STRATA_API strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t ldl);
 
+/* Factor A in fp64, unless the factor is as accurate. What follows refuses any other factor. */
+STRATA_API strata_status strata_factor_promote(strata_factor* factor);
+
+/* X = W B with W = L^-1, A = L L^T: what has the covariance A becomes white. X = W^T B: noise gets
+ * A^-1. X = L Z: it gets A. B, X: n x m. X may be B, but must not overlap A. */
+STRATA_API strata_status strata_whiten(strata_factor* factor, int64_t m, double const* B,
+                                       int64_t ldb, double* X, int64_t ldx);
+STRATA_API strata_status strata_whiten_transposed(strata_factor* factor, int64_t m, double const* B,
+                                                  int64_t ldb, double* X, int64_t ldx);
+STRATA_API strata_status strata_sample(strata_factor* factor, int64_t m, double const* Z,
+                                       int64_t ldz, double* X, int64_t ldx);
+
+/* A bound of ||W A W^T - I||_2; infinite where nothing can be said. */
+STRATA_API strata_status strata_whitening_error(strata_factor* factor, double* error);
+
+/* x = diag(A^-1); X = A^-1; values[k] = entry (rows[k], cols[k]) of A^-1, from 0, on the host; Q =
+ * B^T A^-1 B, B: n x k. Entry (i, j) is off by *error sqrt(q_ii q_jj) at most; error may be NULL. */
+STRATA_API strata_status strata_inverse_diagonal(strata_factor* factor, double* x, double* error);
+STRATA_API strata_status strata_inverse(strata_factor* factor, double* X, int64_t ldx,
+                                        double* error);
+STRATA_API strata_status strata_inverse_entries(strata_factor* factor, int64_t count,
+                                                int64_t const* rows, int64_t const* cols,
+                                                double* values, double* error);
+STRATA_API strata_status strata_quadratic_form(strata_factor* factor, int64_t k, double const* B,
+                                               int64_t ldb, double* Q, int64_t ldq, double* error);
+
+/* A + V V^T or A - V V^T instead of A, V: n x k. m rows and columns more, behind the last, B: (n +
+ * m) x m, its last m rows a lower triangle. Without k rows and columns, from 0. No positive definite
+ * matrix: the factor is what it was. The first change copies A: the caller's is free then. */
+STRATA_API strata_status strata_rank_update(strata_factor* factor, int64_t k, double const* V,
+                                            int64_t ldv);
+STRATA_API strata_status strata_rank_downdate(strata_factor* factor, int64_t k, double const* V,
+                                              int64_t ldv);
+STRATA_API strata_status strata_append(strata_factor* f, int64_t m, double const* B, int64_t ldb);
+STRATA_API strata_status strata_remove(strata_factor* factor, int64_t k, int64_t const* rows);
+
 /* NULL is no error. The message stays as it is. */
 STRATA_API void strata_factor_destroy(strata_factor* factor);
 
