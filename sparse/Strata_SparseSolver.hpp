@@ -172,7 +172,8 @@ class SparseSolver {
 
   /// A solver for another matrix with the same options. Of one rank, where A has the pattern of the
   /// old matrix, zeros left out, AMG's aggregates and the patterns of all products are kept, and
-  /// values alone are made (`has_old_pattern`); this solver stays as it is. Collective; fences.
+  /// values alone are made (`has_old_pattern`): from the second update on, or the first where
+  /// `amg.keeps_patterns` was asked for. This solver stays as it is. Collective; fences.
   /// Throws what the constructor throws.
   [[nodiscard]] SparseSolver updated(Exec const& exec, DistributedMatrix<Exec> const& A) const;
   /// Becomes that; where it throws, it stays as it was. A copy stays with the old matrix.

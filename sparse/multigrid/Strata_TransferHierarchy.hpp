@@ -38,6 +38,7 @@ struct TransferHierarchy {
   int steps = 2;                              ///< of Chebyshev and L1Jacobi
   int block_size = 1;                         ///< unknowns of a node of the finest matrix
   int modes = 1;                              ///< unknowns of an aggregate
+  bool is_classical = false;                  ///< coarse rows were chosen, not aggregated
   /// What new values in the finest matrix' pattern leave as it is; none: nothing was kept.
   std::shared_ptr<detail::KeptLevels<Exec>> kept;
   bool has_old_pattern = false;  ///< aggregates and patterns are those of `kept` as it was given
@@ -61,12 +62,17 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
   return hierarchy;
 }
 
-/// Smoothed aggregation for any square matrix: P = (I - w D^-1 A_F) T with A_F the matrix without
-/// weak entries, which are added to its diagonal, D its rows' absolute sums and w = 4/3; R = P',
-/// coarse matrix R A P. Where that has more entries than A, as in graphs without geometry, P = T.
-/// Aggregates have the rows of a maximal set of which no two lie within two strong couplings as
-/// roots; on several ranks they are made within each, row by row.
+/// Levels of any square matrix, by smoothed aggregation or by rows that are chosen.
 ///
+/// Aggregation   P = (I - w D^-1 A_F) T with A_F the matrix without weak entries, which are added
+///          to its diagonal, D its rows' absolute sums and w = 4/3; R = P', coarse matrix R A P.
+///          Where that has more entries than A, as in graphs without geometry, P = T. Aggregates
+///          have the rows of a maximal set of which no two lie within two strong couplings as
+///          roots; on several ranks they are made within each, row by row.
+/// Classical   on one rank coarse rows by PMIS, P by extended interpolation from four of them, and
+///          R = P'. A level where R A P has more than twice A's entries is one of aggregates.
+/// Units    constants are what P keeps, of the given unknowns or, where A maps those nearer to 0,
+///          of those that `scale` divides.
 /// Blocks   of several unknowns a node, each is aggregated by itself. With a near-null space nodes
 ///          are aggregated whole, by the Frobenius norms of their blocks, each aggregate has an
 ///          unknown for each of its vectors, in which T's columns are orthonormal, D is A's
