@@ -14,6 +14,7 @@
 #include <sparse/krylov/detail/Strata_ResidualNorms.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/matrix/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 #include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
 
@@ -52,6 +53,7 @@ struct SparseSolver<Exec>::Impl {
   detail::WorkMatrix<Exec> work;
   SparseOptions options;
   SparseReport base;  // what set-up knows
+  MatrixFacts known;  // by which choices are made
   std::vector<Candidate> choices;
   std::size_t first = 0;  // of them, the one that a solve begins with
   detail::CandidateRun<Exec> method;
@@ -59,10 +61,10 @@ struct SparseSolver<Exec>::Impl {
   Wide r;                             // of the final residual
 
   void set_up(Exec const& exec, DistributedMatrix<Exec> const& matrix, SparseOptions const& chosen,
-              std::shared_ptr<detail::KeptLevels<Exec>> const& kept);
+              Impl const* old);
   void check(AskedMethod const& asked) const;
-  void choose(Exec const& exec);
-  MatrixFacts facts(Exec const& exec);
+  void choose(Exec const& exec, Impl const* old);
+  MatrixFacts found_facts(Exec const& exec, Impl const* old);
   void prepare_first(Exec const& exec);
   void describe(SparseReport& report);
   KrylovReport run(Exec const& exec, Run& how, std::int64_t used, Wide const& b, Wide const& x);
@@ -98,7 +100,7 @@ void SparseSolver<Exec>::Impl::check(AskedMethod const& asked) const {
 }
 
 template <class Exec>
-MatrixFacts SparseSolver<Exec>::Impl::facts(Exec const& exec) {
+MatrixFacts SparseSolver<Exec>::Impl::found_facts(Exec const& exec, Impl const* old) {
   auto const& diagonal = work.diagonal();
   MatrixFacts found;
   found.rows = A.global_rows();
@@ -111,18 +113,20 @@ MatrixFacts SparseSolver<Exec>::Impl::facts(Exec const& exec) {
   found.threads = runs_on_host<Exec> ? exec.concurrency() : 0;
   found.block_size = options.amg.block_size;
   found.has_modes = options.amg.near_null_space != nullptr;
+  if (old && found.is_like(old->known)) return old->known;
   bool const looks = runs_on_host<Exec> && A.comm().size() == 1 && !is_16_bit(options.precision) &&
                      options.preconditioner == PreconditionerKind::Automatic;
   if (looks) {
     auto block = detail::own_block(exec, work.matrix());
     look_at_rows(block, found);
+    found.jumps = jumps_of(block, detail::to_host(exec, work.scale_of_unknowns(exec)));
     method.preconditioners().set_block(std::move(block));
   }
   return found;
 }
 
 template <class Exec>
-void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
+void SparseSolver<Exec>::Impl::choose(Exec const& exec, Impl const* old) {
   auto const kind = work.diagonal();
   base.symmetric = work.is_symmetric();
   base.not_positive_row = kind.first + 1;
@@ -130,10 +134,12 @@ void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
   base.precision = options.precision;
   AskedMethod const asked{options.solver, options.preconditioner, options.precision};
   check(asked);
-  choices = candidates(facts(exec), asked);
-  base.solver = choices.front().solver;
-  base.preconditioner = choices.front().preconditioner;
-  base.precision = first_precision(choices.front(), options.precision);
+  known = found_facts(exec, old);
+  choices = candidates(known, asked);
+  if (old && known.is_like(old->known)) first = old->first;  // what held for the old values
+  base.solver = choices[first].solver;
+  base.preconditioner = choices[first].preconditioner;
+  base.precision = first_precision(choices[first], options.precision);
 }
 
 template <class Exec>
@@ -371,14 +377,15 @@ SparseSolver<Exec> SparseSolver<Exec>::updated(Exec const& exec,
                                                DistributedMatrix<Exec> const& A) const {
   SparseSolver result(*this);
   result.impl_ = Pimpl<Impl, std::shared_ptr<Impl>>("SparseSolver", std::make_shared<Impl>());
-  result.impl_->set_up(exec, A, impl_->options, impl_->method.preconditioners().kept());
+  auto options = impl_->options;
+  options.amg.keeps_patterns = true;
+  result.impl_->set_up(exec, A, options, &*impl_);
   return result;
 }
 
 template <class Exec>
 void SparseSolver<Exec>::Impl::set_up(Exec const& exec, DistributedMatrix<Exec> const& matrix,
-                                      SparseOptions const& chosen,
-                                      std::shared_ptr<detail::KeptLevels<Exec>> const& kept) {
+                                      SparseOptions const& chosen, Impl const* old) {
   Region const region(exec, "strata::sparse::SparseSolver::set_up");
   Stopwatch const watch;
   auto& own = *this;
@@ -399,8 +406,8 @@ void SparseSolver<Exec>::Impl::set_up(Exec const& exec, DistributedMatrix<Exec> 
   if (options.restart == SparseOptions().restart && A.global_rows() <= few)
     own.base.restart = std::max(options.restart, static_cast<int>(A.global_rows()));
   own.method = detail::CandidateRun<Exec>(own.work, options.amg, options.fill);
-  own.method.preconditioners().keep(kept);
-  own.choose(exec);
+  if (old) own.method.preconditioners().keep(old->method.preconditioners().kept());
+  own.choose(exec, old);
   own.prepare_first(exec);
   own.method.preconditioners().set_block(std::nullopt);
   own.r = A.comm().agree(

@@ -177,7 +177,6 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   auto choices = outcome.asked;
   auto const tell = falls_to(choices.tolerance, progress);
   choices.amg.on_progress = progress.listener();
-  choices.amg.keeps_patterns = false;
   choices.monitor = [&](std::int64_t iteration, double residual) {
     outcome.history.emplace_back(iteration, residual);
     tell(residual);

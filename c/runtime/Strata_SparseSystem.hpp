@@ -32,8 +32,6 @@ struct SparsePreconditioner {
         z(matrix.allocate<double>(exec, "strata::c::preconditioner::z")) {
     using Cycle = sparse::AlgebraicMultigrid<Exec, double>;
     using Factor = sparse::IncompleteFactor<Exec, double>;
-    auto single = sparse::single_level(matrix);
-    single.steps = options.amg.steps;
     switch (options.preconditioner) {
       case sparse::PreconditionerKind::None:
         return;
@@ -48,21 +46,15 @@ struct SparsePreconditioner {
         return;
       case sparse::PreconditionerKind::Chebyshev:
       case sparse::PreconditionerKind::L1Jacobi:
-        single.smoother = options.preconditioner == sparse::PreconditionerKind::Chebyshev
-                              ? sparse::Smoother::Chebyshev
-                              : sparse::Smoother::L1Jacobi;
-        M = Cycle(exec, single, options.precision);
+      case sparse::PreconditionerKind::GaussSeidel:
+        M = Cycle(exec, one_level(options), options.precision);
         return;
       case sparse::PreconditionerKind::Jacobi:
         M = sparse::Jacobi<Exec, double>(exec, matrix);
         return;
-      case sparse::PreconditionerKind::GaussSeidel:
-        M = Cycle(exec, single, options.precision);
-        return;
       default:
-        auto amg = options.amg;
-        amg.keeps_patterns = false;
-        M = Cycle(exec, sparse::make_algebraic_hierarchy(exec, matrix, amg), options.precision);
+        M = Cycle(exec, sparse::make_algebraic_hierarchy(exec, matrix, options.amg),
+                  options.precision);
     }
   }
   /// result = M^-1 natural, both in the caller's order. Collective; enqueued.
@@ -70,6 +62,18 @@ struct SparsePreconditioner {
     matrix.gather(exec, natural, r);
     M.apply(exec, r, z);
     matrix.scatter(exec, z, result);
+  }
+
+  /// The matrix with the smoother that is asked for.
+  sparse::TransferHierarchy<Exec> one_level(sparse::SparseOptions const& options) const {
+    using sparse::PreconditionerKind, sparse::Smoother;
+    auto result = sparse::single_level(matrix);
+    result.steps = options.amg.steps;
+    result.smoother = options.preconditioner == PreconditionerKind::Chebyshev ? Smoother::Chebyshev
+                      : options.preconditioner == PreconditionerKind::L1Jacobi
+                          ? Smoother::L1Jacobi
+                          : Smoother::GaussSeidel;
+    return result;
   }
 
   Matrix matrix;

@@ -113,7 +113,8 @@ Info CholeskyFactor<ExecutionSpace>::State::change_anew(double sign, Block const
     LayerList const layers = report.layers;
     auto next =
         std::make_unique<Tree>(exec, n, layers, leaf_size(layers), tree_options(steps[held]));
-    Info const found = load_and_factor(*next, 0, {});
+    load(*next, 0);
+    Info const found = factor(*next, {});
     if (found.ok()) {
       low_solve.reset();
       tree = std::move(next);

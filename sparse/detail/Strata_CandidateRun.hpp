@@ -26,6 +26,7 @@ class CandidateRun {
       : work_(work), preconditioners_(work, amg, fill) {}
 
   Preconditioners<Exec>& preconditioners() { return preconditioners_; }
+  Preconditioners<Exec> const& preconditioners() const { return preconditioners_; }
   /// Makes the preconditioner of a candidate with matrices in that precision, unless it is there;
   /// seconds that it took. Collective; fences. Throws what the preconditioners throw, on all ranks.
   double prepare(Exec const& exec, Candidate const& candidate, Precision precision);
