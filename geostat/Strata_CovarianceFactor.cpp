@@ -135,7 +135,7 @@ void CovarianceFactor<Exec>::refactor(Exec const& exec, MaternCovariance const& 
 template <class Exec>
 bool CovarianceFactor<Exec>::has_room_for_a_copy(Exec const& exec) const {
   if (!strata::runs_on_host<Exec> || !options_.keep_matrix) return false;
-  if (detail::has_closed_form(covariance_.nu) && locations_.metric == Metric::Euclidean)
+  if (detail::Correlation(covariance_).is_vectorised() && locations_.metric == Metric::Euclidean)
     return false;
   std::size_t const bytes = bytes_needed(order(), options_);
   return bytes <= options_.max_bytes / 3 && bytes <= ooc::free_bytes(exec) / 3;

@@ -53,16 +53,33 @@ void fill_derivatives(Exec const& exec,
       });
 }
 
-// Of S^-1 S_sigma2 = (I - nugget S^-1) / sigma2, from those of S^-1.
+// Known variances of errors where kernels read them; empty: none.
+template <class Exec>
+using ErrorVariances = Kokkos::View<double*, typename Exec::memory_space>;
+
+template <class Exec>
+ErrorVariances<Exec> errors_of(Exec const& exec, Locations const& locations) {
+  if (locations.error_variances.empty()) return {};
+  auto const copy = detail::copy_of<typename Exec::memory_space>(
+      exec, locations.error_variances, "strata::geostat::fisher_information::errors");
+  exec.fence("strata::geostat::fisher_information::copied");
+  return copy;
+}
+
+// Columns of S^-1 S_sigma2 = (I - S^-1 N) / sigma2 from those of S^-1, N the diagonal of nugget and
+// errors.
 template <class Exec>
 void fill_by_sigma2(Exec const& exec, MaternCovariance const& theta, std::int64_t first,
-                    Panel<Exec> const& inverse, Panel<Exec> const& A) {
+                    ErrorVariances<Exec> const& errors, Panel<Exec> const& inverse,
+                    Panel<Exec> const& A) {
+  bool const has_errors = errors.extent(0) > 0;
   double const variance = theta.sigma2, noise = theta.nugget;
   for_each_element(
       "strata::geostat::fisher_information::by_sigma2", exec,
       static_cast<std::int64_t>(A.extent(0)), static_cast<std::int64_t>(A.extent(1)),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        A(i, j) = ((i == first + j ? 1.0 : 0.0) - noise * inverse(i, j)) / variance;
+        double const of_column = noise + (has_errors ? errors(first + j) : 0);
+        A(i, j) = ((i == first + j ? 1.0 : 0.0) - of_column * inverse(i, j)) / variance;
       });
 }
 
@@ -70,11 +87,12 @@ struct Pair {
   std::size_t j, k;
 };
 
-// Of these the entries that lie opposite each other differ.
-std::vector<std::size_t> kept_of(std::array<bool, 4> const& wanted) {
+// Of these the entries that lie opposite each other differ: with errors that do, those of sigma2,
+// too.
+std::vector<std::size_t> kept_of(std::array<bool, 4> const& wanted, bool with_errors) {
   std::vector<std::size_t> result;
-  for (std::size_t const k : {range, nu})
-    if (wanted[k]) result.push_back(k);
+  for (std::size_t const k : {sigma2, range, nu})
+    if (wanted[k] && (k != sigma2 || with_errors)) result.push_back(k);
   return result;
 }
 
@@ -95,29 +113,33 @@ std::string on_each_of(int ranks) {
 
 std::int64_t block_of(std::int64_t n) { return std::min(n, detail::column_block); }
 
-// S^-1 S_k is symmetric for sigma2 and nugget. The trace of its product with another such matrix is
-// the sum of the products of their entries, column by column, which each rank has. For range and nu
-// the squares are kept until the opposite ones come.
+// S^-1 S_k is symmetric for the nugget, and for sigma2 without known errors. The trace of its
+// product with another such matrix is the sum of the products of their entries, column by column,
+// which each rank has. For the others the squares are kept until the opposite ones come.
 template <class Exec>
 class Traces {
  public:
   Traces(Exec const& exec, CovarianceFactor<Exec>& factor, FisherOptions const& options)
       : exec_(exec),
         factor_(factor),
-        wanted_(options.wanted),
+        wanted_(wanted_of(options, factor.covariance())),
         on_progress_(options.on_progress),
         n_(factor.order()),
         width_(block_of(n_)),
         gradient_(exec, factor.covariance(), factor.locations(), wanted_[nu]),
-        kept_(kept_of(wanted_)),
+        errors_(errors_of(exec, factor.locations())),
+        kept_(kept_of(wanted_, errors_.extent(0) > 0)),
         squares_(exec, n_, width_, kept_.size(), factor.comm()) {
     for (std::size_t k = 0; k < 4; ++k)
       if (wanted_[k] || k == nugget)
         columns_[k] =
             allocate<Panel<Exec>>(exec, "strata::geostat::fisher_information::columns", n_, width_);
+    bool const has_errors = errors_.extent(0) > 0;
     for (std::size_t const j : {sigma2, nugget})
-      for (std::size_t k = 0; k < 4; ++k)
-        if (wanted_[j] && wanted_[k] && (j != nugget || k != sigma2)) pairs_.push_back({j, k});
+      for (std::size_t k = 0; k < 4; ++k) {
+        bool const is_new = j == nugget ? has_errors || k != sigma2 : !has_errors;
+        if (wanted_[j] && wanted_[k] && is_new) pairs_.push_back({j, k});
+      }
     auto const count = static_cast<std::int64_t>(pairs_.size());
     sums_ = allocate<Panel<Exec>>(exec, "strata::geostat::fisher_information::sums", width_, count);
     host_ = allocate_host_matrix("strata::geostat::fisher_information::host", width_, count);
@@ -147,6 +169,12 @@ class Traces {
   }
 
  private:
+  static std::array<bool, 4> wanted_of(FisherOptions const& options, Covariance const& covariance) {
+    auto wanted = options.wanted;
+    wanted[nu] = wanted[nu] && has_shape(covariance.family);
+    return wanted;
+  }
+
   Columns<Exec> right_hand_sides(std::int64_t first) {
     Columns<Exec> A;
     for (std::size_t k = 0; k < 4; ++k)
@@ -194,7 +222,7 @@ class Traces {
 
   void add(std::int64_t first, Columns<Exec> const& A, std::array<Parameters, 4>& traces) {
     if (wanted_[sigma2])
-      fill_by_sigma2<Exec>(exec_, factor_.covariance(), first, A[nugget], A[sigma2]);
+      fill_by_sigma2<Exec>(exec_, factor_.covariance(), first, errors_, A[nugget], A[sigma2]);
     for (std::size_t p = 0; p < pairs_.size(); ++p)
       detail::inner_products(exec_, A[pairs_[p].j], A[pairs_[p].k], sums_,
                              static_cast<std::int64_t>(p));
@@ -214,6 +242,7 @@ class Traces {
   std::function<void(double)> on_progress_;
   std::int64_t n_, width_;
   detail::CovarianceGradient<typename Exec::memory_space> gradient_;
+  ErrorVariances<Exec> errors_;
   std::vector<std::size_t> kept_;  // those of range and nu that are wanted
   detail::KeptSquares<Exec> squares_;
   Columns<Exec> columns_;
@@ -253,10 +282,11 @@ bool invert(std::array<Parameters, 4>& R, std::vector<std::size_t> const& which)
 
 }  // namespace
 
-std::size_t fisher_bytes_needed(std::int64_t n, std::array<bool, 4> const& wanted, int ranks) {
+std::size_t fisher_bytes_needed(std::int64_t n, std::array<bool, 4> const& wanted, int ranks,
+                                bool with_errors) {
   STRATA_REQUIRE(ValueError, ranks >= 1, "fisher_information: ", ranks,
                  " ranks, must be at least 1");
-  auto const matrices = static_cast<std::int64_t>(kept_of(wanted).size());
+  auto const matrices = static_cast<std::int64_t>(kept_of(wanted, with_errors).size());
   constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
   (void)dense_bytes("fisher_information", n, n * matrices, any);
   auto const squares = detail::SquarePlan::of(n, block_of(n), ranks).most_at_a_time();
@@ -271,7 +301,8 @@ FisherInformation fisher_information(Exec const& exec, CovarianceFactor<Exec>& f
   FisherInformation result;
   for (auto& row : result.of) row = {nan, nan, nan, nan};
   std::size_t const bytes =
-      fisher_bytes_needed(factor.order(), options.wanted, ranks(factor.comm()));
+      fisher_bytes_needed(factor.order(), options.wanted, ranks(factor.comm()),
+                          !factor.locations().error_variances.empty());
   together(factor.comm(), [&] {
     STRATA_REQUIRE(MemoryError, bytes <= options.max_bytes, "fisher_information: ", bytes,
                    " bytes are needed for ", factor.order(), " observations",
@@ -307,7 +338,9 @@ namespace {
 
 // log sigma2 - 2 nu log range has these derivatives by the logarithms of the parameters.
 double error_of_ratio(StandardErrors const& errors, MaternCovariance const& theta) {
-  Parameters const by = {1, -2 * theta.nu, -2 * theta.nu * std::log(theta.range), 0};
+  if (!is_matern(theta.family)) return nan;
+  double const order = theta.order();
+  Parameters const by = {1, -2 * order, -2 * order * std::log(theta.range), 0};
   double variance = 0;
   for (std::size_t j = 0; j < 4; ++j)
     for (std::size_t k = 0; k < 4; ++k)

@@ -30,7 +30,7 @@ struct FisherOptions {
 /// What observations at some locations tell of sigma2, range, nu and nugget.
 struct FisherInformation {
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
-  /// I_jk, symmetric; NaN where it was not wanted.
+  /// I_jk, symmetric; NaN where it was not wanted, and of a nu that the family does not have.
   std::array<Parameters, 4> of{};
   double backward_error = 0;    ///< normwise, the largest of all solves that were refined
   bool solve_converged = true;  ///< all of them met their tolerance
@@ -64,7 +64,8 @@ template <class ExecutionSpace>
                                                    CovarianceFactor<ExecutionSpace>& factor,
                                                    FisherOptions const& options = {});
 
-/// Bytes on the host for each of range and nu that is wanted; with several ranks the most that one
+/// Bytes on the host for each of range and nu that is wanted, and with known error variances of
+/// sigma2; with several ranks the most that one
 /// of them needs. Up to 512 observations take 8 n^2. Many take about 2 n^2 / ranks, as they are
 /// kept in squares of 512 x 512, but no less than 2048 n.
 ///
@@ -72,7 +73,7 @@ template <class ExecutionSpace>
 ///          if ranks < 1.
 std::size_t fisher_bytes_needed(std::int64_t n,
                                 std::array<bool, 4> const& wanted = {true, true, true, true},
-                                int ranks = 1);
+                                int ranks = 1, bool with_errors = false);
 
 /// How far estimates by maximum likelihood are from the truth, as far as the information tells: the
 /// square roots of diag(I^-1).
@@ -88,7 +89,7 @@ struct StandardErrors {
   std::array<Parameters, 4> correlation{};
   std::array<std::string, 4> reasons;  ///< why there is none; empty: there is one
   /// The error of log (sigma2 / range^(2 nu)), which many observations in one region make known;
-  /// NaN without the errors of sigma2 and range.
+  /// NaN without the errors of sigma2 and range, and where the covariance is not Matern's.
   double of_logarithm_of_ratio = 0;
 };
 

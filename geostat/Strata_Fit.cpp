@@ -3,6 +3,7 @@
 #include <geostat/Strata_Fit.hpp>
 
 #include <comm/Strata_Together.hpp>
+#include <core/Strata_Errors.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -241,8 +242,12 @@ FactoredFit<Exec> fit(Exec const& exec, ooc::DeviceTeam<Exec> const& team,
   Region const region(exec, "strata::geostat::fit");
   Stopwatch const watch;
   auto const variables = together(options.factor.comm.get(), [&] {
-    detail::FitVariables const variables(options);
-    if (!options.fixed[3] && options.lower.nugget == 0) check_distinct(locations);
+    // With known error variances S is no multiple of a C that the nugget's share tells.
+    detail::FitVariables const variables(options, locations.error_variances.empty());
+    STRATA_REQUIRE(ValueError, !options.directions || locations.metric == Metric::Euclidean,
+                   "fit: directions are of the plane, not of the sphere");
+    bool const may_vanish = !options.fixed[3] && options.lower.nugget == 0;
+    if (may_vanish && locations.error_variances.empty()) check_distinct(locations);
     return variables;
   });
   FactoredFit<Exec> result;

@@ -44,6 +44,7 @@ struct FitStep {
 struct FitOptions {
   MaternCovariance start, lower, upper;  ///< all positive, but for the nugget
   std::array<bool, 4> fixed{};           ///< these stay as in `start`
+  bool directions = false;               ///< angle and ratio are searched, too
   Trend trend = Mean::Constant;          ///< what is known of the mean
   Search search = Search::Scoring;       ///< the method
   double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
@@ -96,28 +97,30 @@ struct FactoredFit : Fit {
 ///
 /// Result   `trend` as given. s^2 is the sample variance of what it leaves by least squares. m^2 =
 ///          s^2, or without a mean the mean square of the values. Start: sigma2 = 0.9 m^2, the
-///          nugget 0.1 s^2, a tenth of the extent as range, nu = 1/2. Bounds: sigma2 from 1e-14 s^2
-///          to 100 m^2; the nugget from 0, or from 1e-6 s^2 where places repeat, to 100 m^2; nu
-///          from 0.1 to 3. On the sphere nu ends at 1/2, where Matern covariances are positive
-///          definite no further. The range begins at a tenth of the 5 % quantile of the distances
-///          to nearest neighbours, a hundredth of the extent at most. It ends at ten times the
-///          extent. The extent is taken from 95 % of the coordinates: one far place moves neither
-///          bound.
+///          nugget 0.1 s^2, a tenth of the extent as range, nu = 1/2. A spherical range starts at a
+///          third of the extent, a Gaussian one at a sixth. A power starts at 1, with the bounds
+///          0.1 and 2, or 1 with great circles. Bounds: sigma2 from 1e-14 s^2 to 100 m^2; the
+///          nugget from 0, or from 1e-6 s^2 where places repeat, to 100 m^2; nu from 0.1 to 3. With
+///          great circles nu ends at 1/2, where Matern covariances are positive definite no
+///          further. The range begins at a tenth of the 5 % quantile of the distances to nearest
+///          neighbours, a hundredth of the extent at most. It ends at ten times the extent. The
+///          extent is taken from 95 % of the coordinates: one far place moves neither bound.
 /// Throws   ValueError if there are fewer than 2 values, all are the same, the trend leaves nothing
 ///          of them, or a bound leaves the range of fp64.
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
-                               Trend const& trend = Mean::Constant);
+                               Trend const& trend = Mean::Constant, Family family = Family::Matern);
 
 /// Whether this build can search so: all can by Search::Scoring, the others are NLopt's.
 bool can_fit(Search search = Search::Scoring);
 
-/// Fit a Matern covariance by maximum likelihood, or by the likelihood of contrasts where the trend
-/// says REML.
+/// Fit a covariance of the family and the directions of `start` by maximum likelihood, or by the
+/// likelihood of contrasts where the trend says REML.
 ///
 /// Searched are the nugget's share of the sill sigma2 + nugget, from 0 on, and the logarithms of
 /// range and nu, as far as they are free; the best sill follows. With sigma2 or a nugget fixed the
-/// other one is searched. Where the covariance matrix is not positive definite, or nothing can be
-/// said of its log-determinant, the likelihood counts as less than any seen.
+/// other one is searched, with known error variances both. Where the covariance matrix is not
+/// positive definite, or nothing can be said of its log-determinant, the likelihood counts as less
+/// than any seen. With directions the range's bounds hold for the geometric mean of both axes'.
 ///
 /// By Search::Scoring it ends where no step would gain more than 100 tolerance^2 of the
 /// log-likelihood, or a tenth of its error. A nugget of 0 is a point like others. Where hardly any

@@ -30,7 +30,7 @@ double spread(std::vector<double> values) {
 }
 
 double extent(Locations const& locations, double width, double height) {
-  bool const globe = locations.metric == Metric::GreatCircle;
+  bool const globe = is_on_sphere(locations.metric);
   // On the sphere no location is further away than half of the equator.
   double const degree = globe ? detail::earth_radius_km * detail::radians_per_degree : 1;
   return degree * std::hypot(globe ? std::min(width, 180.0) : width, height);
@@ -67,7 +67,7 @@ double nearest(Locations const& locations) {
 }  // namespace
 
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
-                               Trend const& trend) {
+                               Trend const& trend, Family family) {
   check_locations(locations);
   STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(values.size()) == locations.size(),
                  "default_fit_options: ", values.size(), " values at ", locations.size(),
@@ -87,15 +87,23 @@ FitOptions default_fit_options(Locations const& locations, std::span<double cons
                  " and the mean square ", mean_square(values, 0),
                  ", of which fp64 can't hold 1e-14 and 100 times; take another unit");
   double const neighbour = nearest(locations), apart = extent(locations);
-  bool const has_copies = find_copies(locations, values).places > 0;
+  bool const has_copies =
+      locations.error_variances.empty() && find_copies(locations, values).places > 0;
   bool const globe = locations.metric == Metric::GreatCircle;
   FitOptions options;
   options.trend = trend;
-  options.start = {0.9 * field, apart / 10, 0.5, 0.1 * variance};
+  // A spherical covariance ends at its range, a Gaussian one falls later than the others.
+  double const in_ranges = family == Family::Spherical ? 3 : family == Family::Gaussian ? 6 : 10;
+  options.start = {0.9 * field, apart / in_ranges, 0.5, 0.1 * variance, family};
   options.lower = {1e-14 * variance, std::min(neighbour / 10, apart / 100), 0.1,
                    has_copies ? 1e-6 * variance : 0};
-  options.upper = {100 * field, 10 * apart, globe ? 0.5 : 3.0, 100 * field};
-  if (globe) options.start.nu = 0.45;
+  bool const is_powered = family == Family::PoweredExponential;
+  double const limit = is_powered ? 2 : 3, limit_on_globe = is_powered ? 1 : 0.5;
+  options.upper = {100 * field, 10 * apart, globe ? limit_on_globe : limit, 100 * field};
+  options.lower.family = options.upper.family = family;
+  if (is_powered) options.start.nu = 1;
+  if (globe) options.start.nu = 0.9 * limit_on_globe;
+  options.fixed[2] = !has_shape(family);
   return options;
 }
 

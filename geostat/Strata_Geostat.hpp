@@ -22,6 +22,8 @@
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 #include <geostat/kriging/Strata_Simulation.hpp>
 #include <geostat/kriging/Strata_Variogram.hpp>
+#include <geostat/model/Strata_Covariance.hpp>
+#include <geostat/model/Strata_Family.hpp>
 #include <geostat/model/Strata_Trend.hpp>
 #include <geostat/vecchia/Strata_ConditioningBlocks.hpp>
 #include <geostat/vecchia/Strata_MaximinOrder.hpp>

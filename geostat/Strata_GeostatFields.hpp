@@ -17,6 +17,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -34,7 +35,10 @@ constexpr auto fields_of(MaternCovariance const*) {
   return std::tuple(
       Field("sigma2", &C::sigma2, "Number of sigma2: variance of the field."),
       Field("range", &C::range, "Number of range, in the unit of distances."),
-      Field("nu", &C::nu, "Number of nu: smoothness of the field."),
+      Field("nu",
+            [](C const& c) { return has_shape(c.family) ? std::optional(c.nu) : std::nullopt; },
+            "Number of nu: smoothness of a Matern field, or the power of a powered exponential.",
+            {.absent = "the family has none"}),
       Field("nugget", &C::nugget, "Number of nugget: variance of the observations' errors."));
 }
 
@@ -201,6 +205,10 @@ constexpr auto fields_of(LikelihoodGradient const*) {
             "Derivatives by sigma2, range, nu and nugget, NaN where one was not wanted; times the "
             "parameter each is the one by its logarithm.",
             {.told = Told::InPython}),
+      Field("by_angle", &G::by_angle,
+            "Derivative by the angle in degrees; not a number: there are no directions."),
+      Field("by_ratio", &G::by_ratio,
+            "Derivative by the ratio; not a number: there are no directions."),
       Field("backward_error", &G::backward_error,
             "Backward error, normwise, the largest of the solves that were refined.",
             {.schema = detail::size_schema}),

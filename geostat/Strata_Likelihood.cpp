@@ -80,12 +80,20 @@ dense::SolveReport solve_by(Solves how, Exec const& exec, CovarianceFactor<Exec>
   return report;
 }
 
+// The largest entry of S.
+template <class Exec>
+double largest_variance(CovarianceFactor<Exec> const& factor) {
+  auto const& errors = factor.locations().error_variances;
+  double const error = errors.empty() ? 0 : std::ranges::max(errors);
+  return factor.covariance().sigma2 + factor.covariance().nugget + error;
+}
+
 // What a number of a column's residual may be, by the backward error and by rounding.
 template <class Exec>
 double residual_of(CovarianceFactor<Exec> const& factor, double w, HostMatrix const& B,
                    HostMatrix const& X, std::size_t j) {
   double const norm_inf = factor.norm_inf(), x = largest_magnitude(X, j),
-               diagonal = factor.covariance().sigma2 + factor.covariance().nugget,
+               diagonal = largest_variance(factor),
                row = std::sqrt(norm_inf) * std::sqrt(diagonal);  // at least the 2-norm of each row
   return w * (norm_inf * x + largest_magnitude(B, j)) + 0x1p-53 * row * x;
 }

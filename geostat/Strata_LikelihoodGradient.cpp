@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -31,8 +32,10 @@ struct Contraction {
   Block T;  // by which S^-1 - T T' takes its place; without columns for ML
   double sill;
   Block sums;
-  std::array<Block, 3> kept;  // columns of S_sigma2, S_range and S_nu
+  std::array<Block, 5> kept;  // columns of S_sigma2, S_range, S_nu, S_stretch and S_shear
 };
+// Which derivatives these are.
+constexpr std::array<std::size_t, 5> kept_ones = {0, 1, 2, 4, 5};
 
 // sums(j, :) = sum_i (w w' / sill + T T' - X)_ij S_k,ij for the columns X of S^-1 from number
 // `first` on. Of two entries that lie opposite in the whole matrix one is evaluated: rows above the
@@ -42,10 +45,11 @@ void contract(Exec const& exec,
               detail::CovarianceGradient<typename Exec::memory_space> const& gradient,
               std::int64_t first, Contraction<Block> const& with) {
   Block const X = with.X, w = with.w, T = with.T, sums = with.sums, by_sigma2 = with.kept[0],
-              by_range = with.kept[1], by_nu = with.kept[2];
+              by_range = with.kept[1], by_nu = with.kept[2], by_stretch = with.kept[3],
+              by_shear = with.kept[4];
   double const sill = with.sill;
   bool const keeps_sigma2 = by_sigma2.extent(1) > 0, keeps_range = by_range.extent(1) > 0,
-             keeps_nu = by_nu.extent(1) > 0;
+             keeps_nu = by_nu.extent(1) > 0, keeps_directions = by_stretch.extent(1) > 0;
   auto const trend = static_cast<std::int64_t>(T.extent(1));
   auto const n = static_cast<std::int64_t>(X.extent(0)),
              last = first + static_cast<std::int64_t>(X.extent(1));
@@ -55,22 +59,23 @@ void contract(Exec const& exec,
       Policy(exec, static_cast<int>(X.extent(1)), Kokkos::AUTO),
       KOKKOS_LAMBDA(typename Policy::member_type const& team) {
         std::int64_t const j = team.league_rank(), column = first + j;
-        detail::FourSums total;
+        detail::EntrySums total;
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, first, n),
-            [&](std::int64_t i, detail::FourSums& sum) {
+            [&](std::int64_t i, detail::EntrySums& sum) {
               double taken = w(i, 0) * w(column, 0) / sill;
               for (std::int64_t l = 0; l < trend; ++l) taken += T(i, l) * T(column, l);
               double const weight = (i < last ? 1 : 2) * (taken - X(i, j));
               auto const entry = gradient(i, column);
-              for (int k = 0; k < 4; ++k) sum.of[k] += weight * entry.of[k];
+              for (int k = 0; k < detail::derivative_count; ++k) sum.of[k] += weight * entry.of[k];
               if (keeps_sigma2) by_sigma2(i, j) = entry.of[0];
               if (keeps_range) by_range(i, j) = entry.of[1];
               if (keeps_nu) by_nu(i, j) = entry.of[2];
+              if (keeps_directions) by_stretch(i, j) = entry.of[4], by_shear(i, j) = entry.of[5];
             },
-            Kokkos::Sum<detail::FourSums>(total));
+            Kokkos::Sum<detail::EntrySums>(total));
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
-          for (int k = 0; k < 4; ++k) sums(j, k) = total.of[k];
+          for (int k = 0; k < detail::derivative_count; ++k) sums(j, k) = total.of[k];
         });
       });
 }
@@ -89,6 +94,7 @@ LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   result.info = order;
   result.by = {nan, nan, nan, nan};
+  result.by_angle = result.by_ratio = nan;
   result.backward_error = nan;
   result.solve_converged = false;
   return result;
@@ -100,6 +106,9 @@ namespace detail {
 
 namespace {
 
+using Six = std::array<double, derivative_count>;
+using Wanted = std::array<bool, derivative_count>;
+
 // Products of S_k, whose columns on and below the diagonal come block by block, with w, and what
 // they come to.
 template <class Exec>
@@ -108,22 +117,22 @@ class Information {
   using Block = typename CovarianceFactor<Exec>::Block;
 
   Information(Exec const& exec, CovarianceFactor<Exec>& factor, Weights<Exec> const& weights,
-              std::array<bool, 4> const& wanted, std::int64_t width)
+              Wanted const& wanted, std::int64_t width)
       : exec_(exec), factor_(factor), weights_(weights), wanted_(wanted), blas_(exec) {
     std::int64_t const n = factor.order();
-    products_ =
-        allocate_zeros<Block>(exec, "strata::geostat::log_likelihood_gradient::products", n, 4);
-    for (std::size_t k = 0; k < 3; ++k)
-      if (wanted[k])
+    products_ = allocate_zeros<Block>(exec, "strata::geostat::log_likelihood_gradient::products", n,
+                                      derivative_count);
+    for (std::size_t k = 0; k < kept_ones.size(); ++k)
+      if (wanted[kept_ones[k]])
         columns_[k] =
             allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::columns", n, width);
   }
 
   // Where a block's columns are to be kept.
-  std::array<Block, 3> columns(std::int64_t count) const {
-    std::array<Block, 3> result;
-    for (std::size_t k = 0; k < 3; ++k)
-      if (wanted_[k])
+  std::array<Block, 5> columns(std::int64_t count) const {
+    std::array<Block, 5> result;
+    for (std::size_t k = 0; k < kept_ones.size(); ++k)
+      if (wanted_[kept_ones[k]])
         result[k] = Kokkos::subview(columns_[k], Kokkos::ALL, std::pair(std::int64_t{0}, count));
     return result;
   }
@@ -132,10 +141,10 @@ class Information {
   void add(std::int64_t first, std::int64_t count) {
     std::int64_t const n = factor_.order(), rows = n - first, below = rows - count;
     auto const w = matrix_ref(weights_.values), y = matrix_ref(products_);
-    for (std::size_t k = 0; k < 3; ++k) {
-      if (!wanted_[k]) continue;
+    for (std::size_t k = 0; k < kept_ones.size(); ++k) {
+      if (!wanted_[kept_ones[k]]) continue;
       auto const A = matrix_ref(columns_[k]);
-      auto const column = static_cast<std::int64_t>(k);
+      auto const column = static_cast<std::int64_t>(kept_ones[k]);
       blas_.gemm(Op::NoTrans, Op::NoTrans, 1, A.block(first, 0, rows, count),
                  w.block(first, 0, count, 1), 1, y.block(first, column, rows, 1));
       if (below > 0)
@@ -144,24 +153,26 @@ class Information {
     }
   }
 
-  std::array<Parameters, 4> finish(double sill, ManySolves& solves) {
+  std::array<Six, derivative_count> finish(double sill, ManySolves& solves) {
     std::int64_t const n = factor_.order();
     if (wanted_[3])
       Kokkos::deep_copy(exec_, Kokkos::subview(products_, Kokkos::ALL, std::pair(3, 4)),
                         weights_.values);
-    auto const Q = allocate_host_matrix("strata::geostat::log_likelihood_gradient::Q", n, 4),
-               X = allocate_host_matrix("strata::geostat::log_likelihood_gradient::PQ", n, 4);
+    auto const Q = allocate_host_matrix("strata::geostat::log_likelihood_gradient::Q", n,
+                                        derivative_count),
+               X = allocate_host_matrix("strata::geostat::log_likelihood_gradient::PQ", n,
+                                        derivative_count);
     Kokkos::deep_copy(exec_, Q, products_);
     solve_in_place(exec_, factor_, products_, solves);
     Kokkos::deep_copy(exec_, X, products_);
     exec_.fence("strata::geostat::log_likelihood_gradient::solved");
     auto const of_trend = trend_forms(Q);
-    std::array<Parameters, 4> result{};
-    for (std::size_t j = 0; j < 4; ++j)
+    std::array<Six, derivative_count> result{};
+    for (std::size_t j = 0; j < result.size(); ++j)
       for (std::size_t k = 0; k <= j; ++k) {
         double sum = 0;
         for (std::int64_t i = 0; i < n; ++i) sum += Q(i, j) * X(i, k);
-        for (Parameters const& form : of_trend) sum -= form[j] * form[k];
+        for (Six const& form : of_trend) sum -= form[j] * form[k];
         result[j][k] = result[k][j] = sum / (2 * sill);
       }
     return result;
@@ -169,14 +180,14 @@ class Information {
 
  private:
   // T' Q, row by row.
-  std::vector<Parameters> trend_forms(HostMatrix const& Q) const {
+  std::vector<Six> trend_forms(HostMatrix const& Q) const {
     auto const k = static_cast<std::int64_t>(weights_.trend.extent(1)), n = factor_.order();
     auto const T = allocate_host_matrix("strata::geostat::log_likelihood_gradient::T", n, k);
     Kokkos::deep_copy(exec_, T, weights_.trend);
     exec_.fence("strata::geostat::log_likelihood_gradient::trend");
-    std::vector<Parameters> result(static_cast<std::size_t>(k), Parameters{});
+    std::vector<Six> result(static_cast<std::size_t>(k), Six{});
     for (std::int64_t l = 0; l < k; ++l)
-      for (std::size_t j = 0; j < 4; ++j)
+      for (std::size_t j = 0; j < derivative_count; ++j)
         for (std::int64_t i = 0; i < n; ++i)
           result[static_cast<std::size_t>(l)][j] += T(i, l) * Q(i, j);
     return result;
@@ -185,32 +196,50 @@ class Information {
   Exec const& exec_;
   CovarianceFactor<Exec>& factor_;
   Weights<Exec> const& weights_;
-  std::array<bool, 4> wanted_;
+  Wanted wanted_;
   LeafBlas<Exec> blas_;
   Block products_;
-  std::array<Block, 3> columns_;
+  std::array<Block, 5> columns_;
 };
 
+void take_information(std::array<Six, derivative_count> const& all, LikelihoodDerivatives& result) {
+  for (std::size_t j = 0; j < 4; ++j) std::copy_n(all[j].begin(), 4, result.information[j].begin());
+  result.information_of_directions = {all[4], all[5]};
+}
+
 }  // namespace
+
+void take_directions(Covariance const& c, std::array<double, 6> const& by,
+                     LikelihoodDerivatives& result) {
+  double const kappa = -std::log(c.ratio);
+  result.by_directions = {by[4], by[5]};
+  result.gradient.by_angle = 2 * kappa * by[5] * radians_per_degree;
+  result.gradient.by_ratio = (by[1] * c.range / 2 - by[4]) / c.ratio;
+}
 
 template <class Exec>
 LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& factor,
                                   Weights<Exec> const& weights, Criterion criterion, double sill,
-                                  std::array<bool, 4> const& wanted, bool with_information,
-                                  std::function<void(double)> const& on_progress) {
+                                  std::array<bool, 4> const& asked, bool with_information,
+                                  std::function<void(double)> const& on_progress,
+                                  bool by_directions) {
+  Covariance const& covariance = factor.covariance();
+  Wanted const wanted = {asked[0], asked[1],      asked[2] && has_shape(covariance.family),
+                         asked[3], by_directions, by_directions};
   using Block = typename CovarianceFactor<Exec>::Block;
   Stopwatch const watch;
   LikelihoodDerivatives result;
   auto& gradient = result.gradient;
   ManySolves solves{weights.solve.backward_error, weights.solve.converged};
-  CovarianceGradient<typename Exec::memory_space> const entries(exec, factor.covariance(),
-                                                                factor.locations(), wanted[2]);
+  CovarianceGradient<typename Exec::memory_space> const entries(
+      exec, covariance, factor.locations(), wanted[2], by_directions);
   std::int64_t const n = factor.order(), width = columns_at_a_time(factor);
   auto const X = allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::X", n, width),
-             sums =
-                 allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::sums", width, 4);
-  HostMatrix const host =
-      allocate_host_matrix("strata::geostat::log_likelihood_gradient::host", width, 4);
+             sums = allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::sums", width,
+                                    derivative_count);
+  HostMatrix const host = allocate_host_matrix("strata::geostat::log_likelihood_gradient::host",
+                                               width, derivative_count);
+  Six by{};
   std::optional<Information<Exec>> information;
   if (with_information) information.emplace(exec, factor, weights, wanted, width);
   for (std::int64_t first = 0; first < n && factor.info().ok(); first += width) {
@@ -226,11 +255,14 @@ LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& fact
     Kokkos::deep_copy(exec, host, sums);
     exec.fence("strata::geostat::log_likelihood_gradient::block");
     for (std::int64_t j = 0; j < columns; ++j)
-      for (std::size_t k = 0; k < 4; ++k) gradient.by[k] += host(j, k) / 2;
+      for (std::size_t k = 0; k < by.size(); ++k) by[k] += host(j, k) / 2;
     tell_together(factor.comm(), on_progress,
                   static_cast<double>(first + columns) / static_cast<double>(n));
   }
-  if (information && factor.info().ok()) result.information = information->finish(sill, solves);
+  std::copy_n(by.begin(), 4, gradient.by.begin());
+  if (by_directions) take_directions(covariance, by, result);
+  if (information && factor.info().ok())
+    take_information(information->finish(sill, solves), result);
   gradient.backward_error = solves.backward_error;
   gradient.solve_converged = solves.converged;
   for (std::size_t k = 0; k < 4; ++k)
@@ -250,12 +282,14 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
   Region const region(exec, "strata::geostat::log_likelihood_gradient");
   Stopwatch const watch;
   together(factor.comm(), [&] { detail::check_values(factor.order(), values); });
-  if (!factor.info().ok()) return not_positive_definite({}, factor.info().order());
+  if (!factor.info().ok())
+    return not_positive_definite(LikelihoodGradient{}, factor.info().order());
   auto const weights = detail::weights(exec, factor, values, trend);
-  if (!factor.info().ok()) return not_positive_definite({}, factor.info().order());
-  auto result =
-      detail::derivatives(exec, factor, weights, trend.criterion(), 1, wanted, false, on_progress)
-          .gradient;
+  if (!factor.info().ok())
+    return not_positive_definite(LikelihoodGradient{}, factor.info().order());
+  auto result = detail::derivatives(exec, factor, weights, trend.criterion(), 1, wanted, false,
+                                    on_progress, factor.covariance().has_directions())
+                    .gradient;
   result.seconds = watch.seconds();
   return result;
 }
@@ -266,7 +300,7 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
       std::array<bool, 4> const&, std::function<void(double)> const&);                       \
   template detail::LikelihoodDerivatives detail::derivatives<Exec>(                          \
       Exec const&, CovarianceFactor<Exec>&, detail::Weights<Exec> const&, Criterion, double, \
-      std::array<bool, 4> const&, bool, std::function<void(double)> const&);
+      std::array<bool, 4> const&, bool, std::function<void(double)> const&, bool);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 
 namespace strata::geostat {
@@ -15,8 +16,12 @@ namespace strata::geostat {
 /// The derivatives of a log-likelihood.
 struct LikelihoodGradient {
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
-  /// d l / d theta_k; times theta_k it is the one by log theta_k. NaN where it was not wanted.
+  /// d l / d theta_k; times theta_k it is the one by log theta_k. NaN where it was not wanted,
+  /// and by a nu that the family does not have.
   Parameters by{};
+  /// d l / d angle, in degrees, and d l / d ratio; NaN where there are no directions.
+  double by_angle = std::numeric_limits<double>::quiet_NaN(),
+         by_ratio = std::numeric_limits<double>::quiet_NaN();
   double backward_error = 0;    ///< normwise, the largest of all solves that were refined
   bool solve_converged = true;  ///< all of them met their tolerance
   double seconds = 0;           ///< time of all parts
@@ -63,7 +68,16 @@ namespace detail {
 struct LikelihoodDerivatives {
   LikelihoodGradient gradient;
   std::array<Parameters, 4> information{};
+  /// Derivatives by stretch and shear, as `EntrySums` has them, where they were asked for, and
+  /// these two rows of the information beside all six columns.
+  std::array<double, 2> by_directions{};
+  std::array<std::array<double, 6>, 2> information_of_directions{};
 };
+
+/// Takes derivatives by all six, and makes of those by stretch, shear and range the ones by angle
+/// and ratio.
+void take_directions(Covariance const& covariance, std::array<double, 6> const& by,
+                     LikelihoodDerivatives& result);
 
 /// These of S = sill C for the factor of C and its weights, by the parameters of C; the information
 /// only if asked for.
@@ -76,7 +90,8 @@ LikelihoodDerivatives derivatives(ExecutionSpace const& exec,
                                   Weights<ExecutionSpace> const& weights, Criterion criterion,
                                   double sill, std::array<bool, 4> const& wanted,
                                   bool with_information,
-                                  std::function<void(double)> const& on_progress = {});
+                                  std::function<void(double)> const& on_progress = {},
+                                  bool by_directions = false);
 
 }  // namespace detail
 

@@ -125,13 +125,30 @@ Locations Locations::permuted(std::span<std::int64_t const> order) const {
     result.x[k] = x[order[k]];
     result.y[k] = y[order[k]];
     result.numbers.push_back(numbers.empty() ? order[k] : numbers[order[k]]);
+    if (!error_variances.empty()) result.error_variances.push_back(error_variances[order[k]]);
   }
   return result;
 }
 
+namespace {
+
+void check_errors(Locations const& locations) {
+  auto const& errors = locations.error_variances;
+  if (errors.empty()) return;
+  STRATA_REQUIRE(ShapeError, errors.size() == locations.x.size(), errors.size(),
+                 " error variances of ", locations.size(), " locations");
+  for (std::size_t i = 0; i < errors.size(); ++i)
+    STRATA_REQUIRE(ValueError, errors[i] >= 0 && std::isfinite(errors[i]), "location ",
+                   number_of(locations.numbers, i), " has the error variance ", errors[i],
+                   ", must be finite and not negative");
+}
+
+}  // namespace
+
 void check_locations(Locations const& locations) {
   constexpr double farthest = 1e150;  // squares of distances are numbers in fp64
   check_coordinates(locations.x, locations.y, locations.numbers);
+  check_errors(locations);
   if (locations.metric == Metric::Euclidean) {
     for (std::size_t i = 0; i < locations.x.size(); ++i)
       STRATA_REQUIRE(ValueError,
@@ -248,9 +265,9 @@ std::vector<double> detail::nearest_distances(Locations const& locations) {
         least = std::min(least, squared_distance(places[i], places[k]));
       }
     double const chord = std::sqrt(least);
-    result.push_back(locations.metric == Metric::Euclidean
-                         ? chord
-                         : 2 * earth_radius_km * std::asin(std::min(1.0, chord / 2)));
+    double const on_unit =
+        locations.metric == Metric::GreatCircle ? 2 * std::asin(std::min(1.0, chord / 2)) : chord;
+    result.push_back(locations.metric == Metric::Euclidean ? chord : earth_radius_km * on_unit);
   }
   std::ranges::sort(result);
   return result;

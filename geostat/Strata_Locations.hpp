@@ -17,7 +17,18 @@ namespace strata::geostat {
 enum class Metric : std::uint8_t {
   Euclidean,    ///< sqrt(dx^2 + dy^2), in the unit of x and y
   GreatCircle,  ///< kilometres on a sphere; x is the longitude, y the latitude, both in degrees
+  Chordal,      ///< kilometres through the sphere, straight; x and y as for GreatCircle
 };
+
+/// Whether x and y are degrees of longitude and latitude.
+constexpr bool is_on_sphere(Metric metric) { return metric != Metric::Euclidean; }
+
+/// The names of its values, for `name_of` and `from_name`.
+constexpr auto names_of(Metric) {
+  return enum_names<Metric>("metric", {{Metric::Euclidean, "euclidean"},
+                                       {Metric::GreatCircle, "great-circle"},
+                                       {Metric::Chordal, "chordal"}});
+}
 
 namespace detail {
 
@@ -42,7 +53,8 @@ KOKKOS_INLINE_FUNCTION double distance(Metric metric, Location const& a, Locatio
   double const half = radians_per_degree / 2;
   double const dlat = Kokkos::sin(half * dy), dlon = Kokkos::sin(half * dx);
   double const squared = dlat * dlat + a.cosine * b.cosine * (dlon * dlon);
-  return 2 * earth_radius_km * Kokkos::asin(Kokkos::sqrt(Kokkos::min(1.0, squared)));
+  double const half_chord = Kokkos::sqrt(Kokkos::min(1.0, squared));
+  return 2 * earth_radius_km * (metric == Metric::Chordal ? half_chord : Kokkos::asin(half_chord));
 }
 
 }  // namespace detail
@@ -55,10 +67,12 @@ struct Locations {
   /// The number, from 0, that each had before it was `permuted`, by which messages name it; empty:
   /// its position here.
   std::vector<std::int64_t> numbers = {};
+  /// Variances of the observations' errors that are known, added to the diagonal; empty: none.
+  std::vector<double> error_variances = {};
 
   /// How many there are.
   std::int64_t size() const { return static_cast<std::int64_t>(x.size()); }
-  /// Distance of locations i and j: Euclidean, or great-circle in kilometres on the sphere of the
+  /// Distance of locations i and j: Euclidean, or in kilometres on or through the sphere of the
   /// Earth's mean radius, 6371.0088 km.
   double distance(std::int64_t i, std::int64_t j) const;
   /// Location order[k] comes to position k, and keeps its number.
@@ -71,7 +85,8 @@ struct Locations {
 ///
 /// Throws   ShapeError if x and y differ in length; ValueError that names the first location that
 ///          is not finite or, in the plane, beyond 1e150, or whose latitude is outside [-90, 90] on
-///          the sphere.
+///          the sphere. The same for an error variance that is negative or not finite, and
+///          ShapeError if they are not as many as the locations.
 void check_locations(Locations const& locations);
 
 /// Refuse locations of which two coincide.

@@ -2,80 +2,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_Matern.hpp>
 
-#include <core/io/files/Strata_ParseNumber.hpp>
-
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <optional>
+#include <cstddef>
 
 namespace strata::geostat {
 
-void MaternCovariance::check() const {
-  auto const require = [](bool valid, char const* name, double value, char const* range) {
-    STRATA_REQUIRE(ValueError, valid && std::isfinite(value), "Matern covariance: ", name, " is ",
-                   value, ", must be finite and ", range);
-  };
-  require(sigma2 > 0, "sigma2", sigma2, "positive");
-  require(range > 0, "range", range, "positive");
-  STRATA_REQUIRE(ValueError, range >= 1e-150, "Matern covariance: range is ", range,
-                 ", must be at least 1e-150; take another unit");  // as distances are squared
-  require(nu > 0 && nu <= 50, "nu", nu, "in (0, 50]");
-  require(nugget >= 0, "nugget", nugget, "not negative");
+namespace {
+
+bool has_errors_everywhere(Locations const& locations) {
+  auto const& errors = locations.error_variances;
+  return !errors.empty() && std::ranges::all_of(errors, [](double e) { return e > 0; });
 }
 
-double MaternCovariance::operator()(double h) const {
-  double const x = h / range;
-  if (detail::has_closed_form(nu)) return sigma2 * detail::matern_closed_form(nu, x);
-  thread_local std::optional<detail::BesselK> last;
-  if (!last || last->order() != nu) last.emplace(nu);
-  return sigma2 * last->matern(x);
+}  // namespace
+
+detail::Directions::Directions(Covariance const& c, bool turned)
+    : stretch(1 / c.ratio), differ(c.has_directions() || turned) {
+  double const angle = radians_per_degree * c.angle;
+  cosine = std::cos(angle), sine = std::sin(angle);
 }
 
-MaternCovariance MaternCovariance::parse(std::string_view text) {
-  constexpr std::string_view prefix = "matern:";
-  constexpr std::array<char const*, 4> field_names = {"SIGMA2", "RANGE", "NU", "NUGGET"};
-  STRATA_REQUIRE(ValueError, text.starts_with(prefix), "covariance '", text,
-                 "' must be matern:SIGMA2,RANGE,NU[,NUGGET]");
-  std::array<double, 4> values{};
-  std::size_t count = 0, start = prefix.size();
-  while (start <= text.size()) {
-    std::size_t const comma = std::min(text.find(',', start), text.size());
-    STRATA_REQUIRE(ValueError, count < 4, "covariance '", text, "' has more than 4 numbers");
-    auto const field = text.substr(start, comma - start);
-    char const* const wrong = strata::parse_number(field, values[count]);
-    STRATA_REQUIRE(ValueError, !wrong, "covariance '", text, "': ", field_names[count], " '", field,
-                   "' ", wrong);
-    ++count;
-    start = comma + 1;
+Locations detail::Directions::operator()(Locations locations) const {
+  if (!differ) return locations;
+  STRATA_REQUIRE(ValueError, locations.metric == Metric::Euclidean,
+                 "a covariance with directions (ratio ", 1 / stretch,
+                 ") is of the plane, not of the sphere");
+  for (std::size_t i = 0; i < locations.x.size(); ++i) {
+    Location const turned = (*this)(Location{locations.x[i], locations.y[i], 0});
+    locations.x[i] = turned.x, locations.y[i] = turned.y;
   }
-  STRATA_REQUIRE(ValueError, count >= 3, "covariance '", text, "' has ", count,
-                 count == 1 ? " number" : " numbers", ", needs SIGMA2,RANGE,NU[,NUGGET]");
-  MaternCovariance const covariance{values[0], values[1], values[2], values[3]};
-  covariance.check();
-  return covariance;
+  return locations;
 }
-
-std::string to_string(MaternCovariance const& c) {
-  std::string text = "matern:";
-  for (double const value : {c.sigma2, c.range, c.nu, c.nugget}) {
-    std::array<char, 32> digits{};
-    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-    if (text.back() != ':') text += ',';
-    text.append(digits.data(), end);
-  }
-  return text;
-}
-
-Parameters parameters_of(MaternCovariance const& c) { return {c.sigma2, c.range, c.nu, c.nugget}; }
-
-MaternCovariance covariance_of(Parameters const& p) { return {p[0], p[1], p[2], p[3]}; }
 
 void check_covariance(MaternCovariance const& covariance, Locations const& locations) {
   covariance.check();
   check_locations(locations);
-  if (covariance.nugget == 0) check_distinct(locations);
+  bool const globe = locations.metric == Metric::GreatCircle;
+  STRATA_REQUIRE(ValueError, !globe || covariance.family != Family::Gaussian,
+                 "Gaussian covariances of great-circle distances are not positive definite; take "
+                 "chordal distances");
+  STRATA_REQUIRE(ValueError, locations.metric == Metric::Euclidean || !covariance.has_directions(),
+                 "a covariance with directions (ratio ", covariance.ratio,
+                 ") is of the plane, not of the sphere");
+  if (covariance.nugget == 0 && !has_errors_everywhere(locations)) check_distinct(locations);
 }
 
 HostMatrix covariance_matrix(MaternCovariance const& covariance, Locations const& locations,

@@ -9,68 +9,27 @@
 #include <geostat/Strata_Locations.hpp>
 #include <geostat/detail/Strata_MaternColumns.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
+#include <geostat/model/Strata_Covariance.hpp>
 #include <geostat/model/detail/Strata_MaternTable.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <type_traits>
 
 namespace strata::geostat {
 
-/// The Matern covariance of a stationary, isotropic Gaussian field,
-///   C(h) = sigma2 2^(1-nu) / Gamma(nu) (h/range)^nu K_nu(h/range),   C(0) = sigma2,
-/// observed with independent errors of variance `nugget`.
-///
-/// The nugget is added where an observation meets itself (i == j), which for distinct locations is
-/// where h = 0.
-///
-/// Source   equation 2 of Ren et al., Accelerating mixed-precision out-of-core Cholesky
-///          factorization with static task scheduling (paper B); Gneiting, Kleiber & Schlather,
-///          JASA 105, 2010. There is no factor sqrt(2 nu) in h.
-struct MaternCovariance {
-  double sigma2 = 1;  ///< variance of the field; > 0
-  /// range in the distance's unit; > 0. Paper B: 0.02627, 0.078809, 0.210158
-  double range = 0.078809;
-  double nu = 0.5;    ///< smoothness; in (0, 50]
-  double nugget = 0;  ///< >= 0
-
-  /// C(h) for h >= 0, without the nugget; on the host. What depends on nu is worked out, in a
-  /// fraction of a millisecond, when a thread's nu is another than in its last call.
-  double operator()(double h) const;
-
-  /// Throws   ValueError that names the parameter out of range or not finite.
-  void check() const;
-
-  /// Read "matern:SIGMA2,RANGE,NU" or "matern:SIGMA2,RANGE,NU,NUGGET", without any space.
-  ///
-  /// Throws   ValueError with the text and the field that is wrong.
-  static MaternCovariance parse(std::string_view text);
-};
-
-/// "matern:1,0.1,0.5,0": what `parse` reads back to the same numbers.
-std::string to_string(MaternCovariance const& covariance);
-
-/// sigma2, range, nu and nugget, in this order.
-using Parameters = std::array<double, 4>;
-/// Their names, in this order.
-inline constexpr std::array<std::string_view, 4> parameter_names = {"sigma2", "range", "nu",
-                                                                    "nugget"};
-/// As an array.
-Parameters parameters_of(MaternCovariance const& covariance);
-/// From an array; nothing is checked.
-MaternCovariance covariance_of(Parameters const& parameters);
+/// Matern's and all other covariances have one type: a family is a member.
+using MaternCovariance = Covariance;
 
 /// Refuse locations and parameters that have no positive definite covariance matrix.
 ///
 /// Throws   what `check_locations` and `check` throw; ValueError if two locations coincide and
-///          there is no nugget (it names both).
+///          neither nugget nor error variances part them (it names both). ValueError also for a
+///          Gaussian covariance of great circles, which is none, and for directions on the sphere.
 void check_covariance(MaternCovariance const& covariance, Locations const& locations);
 
 /// Which part of a symmetric matrix is written.
@@ -78,6 +37,18 @@ enum class Triangle : std::uint8_t {
   Lower,  ///< the lower triangle
   Full,   ///< all of it
 };
+
+/// What a nugget is where the field is predicted.
+enum class NuggetIs : std::uint8_t {
+  Error,      ///< errors of the observations, which a prediction smooths
+  Variation,  ///< a part of the field, at distances below all others: predictions are exact
+};
+/// The names of its values, for `name_of` and `from_name`.
+constexpr auto names_of(NuggetIs) {
+  return enum_names<NuggetIs>("nugget",
+                              {{NuggetIs::Error, "error"}, {NuggetIs::Variation, "variation"}});
+}
+using strata::name_of;
 
 /// The entries of a covariance matrix, C(h_ij) for the i-th of some locations and the j-th of
 /// others, evaluated where they are asked for: a kernel can hold a copy.
@@ -101,8 +72,7 @@ class CovarianceEntries {
                     Locations const& locations)
       : CovarianceEntries(covariance, locations.metric, locations.size() * locations.size() / 2) {
     check_covariance(covariance, locations);
-    col_ = row_ = detail::points_of<MemorySpace>(exec, locations);
-    coordinates_ = detail::coordinates_of<MemorySpace>(locations);
+    take(exec, locations);
     nugget_ = covariance.nugget;
   }
 
@@ -115,29 +85,31 @@ class CovarianceEntries {
         range_(other.range_),
         nugget_(other.nugget_),
         metric_(other.metric_),
+        directions_(other.directions_),
         correlation_(other.correlation_),
         table_(other.table_),
         table_on_host_(other.table_on_host_) {
-    col_ = row_ = detail::points_of<MemorySpace>(exec, locations);
-    coordinates_ = detail::coordinates_of<MemorySpace>(locations);
+    take(exec, locations);
   }
 
-  /// Between the field at `rows` and at `cols`: without a nugget, also where two of them coincide.
+  /// Between the field at `rows` and at `cols`: without a nugget, also where two of them coincide,
+  /// or, if it is a variation of the field itself, with it there.
   ///
-  /// Throws   what `check_locations` and `MaternCovariance::check` throw; ValueError if their
-  ///          metrics differ.
+  /// Throws   what `check_locations` and `Covariance::check` throw; ValueError if their metrics
+  ///          differ.
   template <class ExecutionSpace>
   CovarianceEntries(ExecutionSpace const& exec, MaternCovariance const& covariance,
-                    Locations const& rows, Locations const& cols)
+                    Locations const& rows, Locations const& cols, NuggetIs nugget = NuggetIs::Error)
       : CovarianceEntries(covariance, cols.metric, rows.size() * cols.size()) {
     covariance.check();
     check_locations(rows);
     check_locations(cols);
     STRATA_REQUIRE(ValueError, rows.metric == cols.metric,
                    "CovarianceEntries: the locations of rows and columns differ in their metric");
-    row_ = detail::points_of<MemorySpace>(exec, rows);
-    col_ = detail::points_of<MemorySpace>(exec, cols);
-    coordinates_ = detail::coordinates_of<MemorySpace>(rows);
+    row_ = detail::points_of<MemorySpace>(exec, directions_(rows));
+    col_ = detail::points_of<MemorySpace>(exec, directions_(cols));
+    coordinates_ = detail::coordinates_of<MemorySpace>(directions_(rows));
+    if (nugget == NuggetIs::Variation) at_same_place_ = covariance.nugget;
   }
 
   /// How many locations the rows have.
@@ -147,8 +119,8 @@ class CovarianceEntries {
 
   /// Entry (i, j).
   KOKKOS_FUNCTION double operator()(std::int64_t i, std::int64_t j) const {
-    double const x = detail::distance(metric_, row_(i), col_(j)) / range_;
-    return sigma2_ * correlation(x) + (i == j ? nugget_ : 0.0);
+    double const h = detail::distance(metric_, row_(i), col_(j));
+    return sigma2_ * correlation(h / range_) + beside(h, i, j);
   }
 
   /// A = the whole block whose first entry is (first_row, first_col). Enqueued on `exec`.
@@ -195,14 +167,36 @@ class CovarianceEntries {
 
  private:
   CovarianceEntries(MaternCovariance const& c, Metric metric, std::int64_t pairs)
-      : sigma2_(c.sigma2), range_(c.range), metric_(metric), correlation_(checked_nu(c)) {
-    if (!correlation_.is_closed()) table_ = detail::table_for<MemorySpace>(c.nu, pairs, false);
+      : sigma2_(c.sigma2),
+        range_(c.range),
+        metric_(metric),
+        directions_(checked(c)),
+        correlation_(c) {
+    if (correlation_.has_bessel()) table_ = detail::table_for<MemorySpace>(c.nu, pairs, false);
     table_on_host_ = table_.get();
   }
 
-  static double checked_nu(MaternCovariance const& covariance) {
+  static Covariance const& checked(Covariance const& covariance) {
     covariance.check();
-    return covariance.nu;
+    return covariance;
+  }
+
+  template <class ExecutionSpace>
+  void take(ExecutionSpace const& exec, Locations const& locations) {
+    col_ = row_ = detail::points_of<MemorySpace>(exec, directions_(locations));
+    coordinates_ = detail::coordinates_of<MemorySpace>(directions_(locations));
+    if (locations.error_variances.empty()) return;
+    errors_ = detail::copy_of<MemorySpace>(exec, locations.error_variances,
+                                           "strata::CovarianceEntries::error_variances");
+    exec.fence("strata::CovarianceEntries::taken");
+  }
+
+  // What an entry has beside the field's covariance.
+  KOKKOS_FUNCTION double beside(double h, std::int64_t i, std::int64_t j) const {
+    // On the sphere a place may have several longitudes, which round by less than a micrometre.
+    double sum = h <= (metric_ == Metric::Euclidean ? 0 : 1e-9) ? at_same_place_ : 0;
+    if (i == j) sum += nugget_ + (errors_.extent(0) > 0 ? errors_(i) : 0);
+    return sum;
   }
 
   KOKKOS_FUNCTION double correlation(double x) const {
@@ -217,8 +211,8 @@ class CovarianceEntries {
     using MatrixView = std::remove_cvref_t<decltype(fill.A)>;
     if constexpr (strata::runs_on_host<ExecutionSpace> &&
                   std::is_same_v<typename MatrixView::non_const_value_type, double>)
-      if ((correlation_.is_closed() || table_) && metric_ == Metric::Euclidean &&
-          fill.A.stride(0) == 1)
+      if ((correlation_.is_vectorised() || table_) && metric_ == Metric::Euclidean &&
+          at_same_place_ == 0 && fill.A.stride(0) == 1)
         return fill_columns(exec, fill, begin, end);
     using Policy =
         Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
@@ -235,27 +229,32 @@ class CovarianceEntries {
     double const* const x = coordinates_.data() + fill.first_row;
     detail::MaternColumns<MatrixView> const columns{
         .column = detail::matern_column(),
-        .covariance = {sigma2_, range_, correlation_.order(), table_on_host_},
+        .covariance = {sigma2_, range_, correlation_.order(), table_on_host_,
+                       correlation_.family()},
         .x = x,
         .y = x + coordinates_.stride(1),
         .points = col_.data() + fill.first_col,
         .on_diagonal = fill.first_col - fill.first_row,
         .nugget = nugget_,
+        .errors = errors_.extent(0) > 0 ? errors_.data() + fill.first_row : nullptr,
         .lower = fill.part == Fill::Part::Lower,
         .A = fill.A};
     Kokkos::parallel_for("strata::fill_covariance::columns", Policy(exec, begin, end), columns);
   }
 
-  double sigma2_, range_, nugget_ = 0;
+  double sigma2_, range_, nugget_ = 0, at_same_place_ = 0;
   Metric metric_;
-  detail::MaternCorrelation correlation_;
+  detail::Directions directions_;
+  detail::Correlation correlation_;
   std::shared_ptr<detail::MaternTable const> table_;  // on hosts, if any
   detail::MaternTable const* table_on_host_ = nullptr;
   detail::Points<MemorySpace> row_, col_;
   detail::Coordinates<MemorySpace> coordinates_;  // of the rows
+  Kokkos::View<double*, MemorySpace> errors_;     // known variances, if any
 };
 
-/// A = the covariance matrix of observations at `locations`, A_ij = C(h_ij) + nugget [i == j].
+/// A = the covariance matrix of observations at `locations`, A_ij = C(h_ij) + (nugget + e_i) [i ==
+/// j] for the locations' known error variances e, if they have any.
 ///
 /// All is evaluated by `exec`. With great-circle distances the matrix is sure to be positive
 /// definite for nu <= 1/2 only (Gneiting, Bernoulli 19, 2013).

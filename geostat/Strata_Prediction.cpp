@@ -114,6 +114,16 @@ std::pair<double, double> of_trend(detail::Weights<Exec> const& weights, std::ve
 
 }  // namespace
 
+void detail::check_variation(Locations const& locations, std::span<double const> values,
+                             NuggetIs nugget) {
+  if (nugget == NuggetIs::Error) return;
+  auto const copies = find_copies(locations, values);
+  STRATA_REQUIRE(ValueError, copies.places == 0, "locations ", copies.first + 1, " and ",
+                 copies.second + 1,
+                 " (counted from 1) are one place, where a nugget that is a variation of the field "
+                 "has one value: leave one out, or take it for the observations' error");
+}
+
 template <class Exec>
 Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<double const> values,
                    Locations const& new_locations, Trend const& trend,
@@ -124,11 +134,15 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
   std::vector<double> F;
   auto const entries = together(factor.comm(), [&] {
     F = trend.rows(m, options.trend_columns);
-    return CovarianceEntries<Memory>(exec, factor.covariance(), factor.locations(), new_locations);
+    detail::check_variation(factor.locations(), values, options.nugget);
+    return CovarianceEntries<Memory>(exec, factor.covariance(), factor.locations(), new_locations,
+                                     options.nugget);
   });
   auto const weights = detail::weights(exec, factor, values, trend);
   std::int64_t const width = block_of(factor.order(), m);
   Blocks<Exec> blocks(exec, factor, weights, width, options.variances);
+  double const varies = options.nugget == NuggetIs::Variation ? factor.covariance().nugget : 0,
+               field = factor.covariance().sigma2 + varies;
   Prediction result;
   result.backward_error = weights.solve.backward_error;
   result.converged = weights.solve.converged;
@@ -142,8 +156,7 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
       auto const [mean, variance] = of_trend(weights, f, blocks.forms, j);
       result.mean.push_back(mean + blocks.forms(j, 0));
       if (options.variances)
-        result.variance.push_back(
-            std::max(0.0, factor.covariance().sigma2 - blocks.explained(j, 0) + variance));
+        result.variance.push_back(std::max(0.0, field - blocks.explained(j, 0) + variance));
     }
     tell_together(factor.comm(), options.on_progress,
                   static_cast<double>(first + count) / static_cast<double>(m));

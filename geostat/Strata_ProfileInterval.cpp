@@ -82,7 +82,7 @@ class Profile {
     auto const k = result_.parameter;
     theta[k] = std::clamp(scale_.from(logarithm), parameters_of(options_.lower)[k],
                           parameters_of(options_.upper)[k]);
-    options_.start = covariance_of(theta);
+    options_.start = with_parameters(options_.start, theta);
     Fit const found = fit(exec_, team_, locations_, values_, options_);
     double const value = found.likelihood.log_likelihood;
     ++result_.fits;

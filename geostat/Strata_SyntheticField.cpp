@@ -30,16 +30,16 @@ std::vector<double> normal_numbers(std::int64_t n, std::uint64_t seed) {
 }
 
 template <class Exec>
-using Covariance = Kokkos::View<double**, Kokkos::LayoutLeft, typename Exec::memory_space>;
+using Square = Kokkos::View<double**, Kokkos::LayoutLeft, typename Exec::memory_space>;
 
 // For S and its factor.
 template <class Exec>
-Covariance<Exec> allocate_matrix(Exec const& exec, std::int64_t n) {
+Square<Exec> allocate_matrix(Exec const& exec, std::int64_t n) {
   try {
     auto const size = static_cast<std::size_t>(n);
-    return Covariance<Exec>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing,
-                                               std::string("strata::geostat::synthetic_field::L")),
-                            size, size);
+    return Square<Exec>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing,
+                                           std::string("strata::geostat::synthetic_field::L")),
+                        size, size);
   } catch (std::exception const& failure) {
     throw MemoryError(
         strata::detail::message("synthetic field: a covariance matrix of order ", n, " needs ",

@@ -17,6 +17,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -26,6 +27,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace strata::python {
@@ -41,8 +43,8 @@ using Shared = detail::SharedCovarianceFactor;
 
 Shared factor(MaternCovariance const& covariance, In const& at, std::string const& metric,
               double accuracy, std::int64_t tile_size, int devices, std::size_t budget_bytes,
-              std::string const& storage) {
-  auto const places = locations("locations", at, metric);
+              std::string const& storage, std::optional<In> const& errors) {
+  auto const places = locations("locations", at, metric, errors);
   auto const chosen = detail::factor_options(accuracy, tile_size, devices, budget_bytes, storage);
   return detail::run(factor_flops(places.size()) + pass_flops(places.size(), 1),
                      [covariance, places, chosen](auto&) {
@@ -70,10 +72,11 @@ Likelihood likelihood(Shared const& f, In const& values, Trend const& trend) {
 }
 
 Prediction prediction(Shared const& f, In const& values, In const& at, std::string const& metric,
-                      Trend const& trend, std::optional<In> const& X, bool variances) {
+                      Trend const& trend, std::optional<In> const& X, bool variances, bool exact) {
   auto const y = detail::require_vector("values", values);
   auto const places = locations("new_locations", at, metric);
   PredictionOptions const options{.trend_columns = detail::columns_of("X_new", X),
+                                  .nugget = exact ? NuggetIs::Variation : NuggetIs::Error,
                                   .variances = variances};
   return detail::work_with(f, pass_flops(f->order(), places.size()),
                            [kept = Kept(values), y, places, how = trend, options](Factoring& work) {
@@ -116,14 +119,16 @@ struct Fitted {
 };
 
 FitOptions default_options(In const& at, std::string const& metric, In const& values,
-                           Trend const& trend) {
-  return default_fit_options(locations("locations", at, metric),
-                             detail::require_vector("values", values), trend);
+                           Trend const& trend, std::string const& family,
+                           std::optional<In> const& errors) {
+  return default_fit_options(locations("locations", at, metric, errors),
+                             detail::require_vector("values", values), trend,
+                             from_name<Family>(family));
 }
 
 Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
-               nb::object const& on_step) {
-  auto const places = locations("locations", at, metric);
+               nb::object const& on_step, std::optional<In> const& errors) {
+  auto const places = locations("locations", at, metric, errors);
   auto const y = detail::require_vector("values", values);
   return detail::run(detail::long_flops, [kept = Kept(values, on_step), places, y, chosen,
                                           step = on_step.ptr()](detail::Call& call) {
@@ -161,35 +166,59 @@ void bind_reports(nb::module_& m) {
   detail::bind_described<Fit>(m, "FitReport", "A maximum-likelihood estimate.");
 }
 
+// As it is written in Python.
+std::string text_of(Covariance const& c) {
+  constexpr char const* names[] = {"Matern", "Exponential", "Gaussian", "Spherical",
+                                   "PoweredExponential"};
+  std::string const shape = c.family == Family::Matern ? ", nu={2!r}"
+                            : has_shape(c.family)      ? ", power={2!r}"
+                                                       : "";
+  std::string const axes = c.has_directions() ? ", angle={4!r}, ratio={5!r}" : "";
+  return std::string(names[static_cast<int>(c.family)]) + "(sigma2={0!r}, range={1!r}" + shape +
+         ", nugget={3!r}" + axes + ")";
+}
+
+auto all_of(Covariance const& c) {
+  return std::tuple(c.sigma2, c.range, c.nu, c.nugget, std::string(name_of(c.family)), c.angle,
+                    c.ratio);
+}
+
 void bind_covariance(nb::module_& m) {
-  using Cov = MaternCovariance;
-  nb::class_<Cov>(m, "Matern", "The Matern covariance of a stationary, isotropic Gaussian field.")
+  using Cov = Covariance;
+  nb::class_<Cov>(m, "Covariance",
+                  "The covariance of a stationary Gaussian field: Matern's, or of another family.")
       .def(
           "__init__",
-          [](Cov* self, double sigma2, double range, double nu, double nugget) {
-            Cov const given{sigma2, range, nu, nugget};
+          [](Cov* self, double sigma2, double range, double nu, double nugget,
+             std::string const& family, double angle, double ratio) {
+            Cov const given{sigma2, range, nu, nugget, from_name<Family>(family), angle, ratio};
             given.check();
             new (self) Cov(given);
           },
-          "sigma2"_a, "range"_a, "nu"_a = 0.5, "nugget"_a = 0.0)
+          "sigma2"_a, "range"_a, "nu"_a = 0.5, "nugget"_a = 0.0, nb::kw_only(),
+          "family"_a = "matern", "angle"_a = 0.0, "ratio"_a = 1.0)
       .def_ro("sigma2", &Cov::sigma2, "Variance of the field.")
       .def_ro("range", &Cov::range, "In the unit of distances.")
-      .def_ro("nu", &Cov::nu, "Smoothness.")
+      .def_ro("nu", &Cov::nu, "Smoothness, or the power of a powered exponential.")
       .def_ro("nugget", &Cov::nugget, "Variance of the errors of observations.")
+      .def_prop_ro(
+          "family", [](Cov const& c) { return std::string(name_of(c.family)); },
+          "Family, as `fit` takes it.")
+      .def_ro("angle", &Cov::angle, "Angle of the longest range, in degrees clockwise from y.")
+      .def_ro("ratio", &Cov::ratio, "Range across that axis by the one along it.")
       .def("__repr__",
            [](Cov const& c) {
-             return nb::str("Matern(sigma2={!r}, range={!r}, nu={!r}, nugget={!r})")
-                 .format(c.sigma2, c.range, c.nu, c.nugget);
+             return nb::str(text_of(c).c_str())
+                 .format(c.sigma2, c.range, c.nu, c.nugget, c.angle, c.ratio);
            })
       .def(
           "__eq__",
           [](Cov const& a, nb::object const& other) {
             Cov b;
-            return nb::try_cast(other, b) && parameters_of(a) == parameters_of(b);
+            return nb::try_cast(other, b) && all_of(a) == all_of(b);
           },
           nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def("__hash__",
-           [](Cov const& c) { return nb::hash(nb::make_tuple(c.sigma2, c.range, c.nu, c.nugget)); })
+      .def("__hash__", [](Cov const& c) { return nb::hash(nb::cast(all_of(c))); })
       .def(
           "__call__",
           [](Cov const& c, In const& h) {
@@ -238,9 +267,10 @@ void bind_geostat(nb::module_& m) {
       .def("likelihood", &likelihood, "values"_a.noconvert(), "trend"_a)
       .def("log_determinant", &log_determinant)
       .def("predict", &prediction, "values"_a.noconvert(), "new_locations"_a.noconvert(),
-           "metric"_a, "trend"_a, "X_new"_a.none(), "variances"_a);
+           "metric"_a, "trend"_a, "X_new"_a.none(), "variances"_a, "exact"_a);
   m.def("covariance_factor", &factor, "covariance"_a, "locations"_a.noconvert(), "metric"_a,
-        "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a);
+        "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a,
+        "error_variances"_a.none());
   m.def("covariance_matrix", &fill_matrix, "covariance"_a, "locations"_a.noconvert(), "metric"_a,
         "A"_a.noconvert());
   m.def(
@@ -269,6 +299,7 @@ void bind_geostat(nb::module_& m) {
       .def_rw("lower", &FitOptions::lower)
       .def_rw("upper", &FitOptions::upper)
       .def_rw("fixed", &FitOptions::fixed)
+      .def_rw("directions", &FitOptions::directions)
       .def_rw("tolerance", &FitOptions::tolerance)
       .def_rw("max_evaluations", &FitOptions::max_evaluations)
       .def(
@@ -282,18 +313,19 @@ void bind_geostat(nb::module_& m) {
           "search"_a, "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a);
   bind_inference(m, covariance_factor);
   m.def("default_fit_options", &default_options, "locations"_a.noconvert(), "metric"_a,
-        "values"_a.noconvert(), "trend"_a);
+        "values"_a.noconvert(), "trend"_a, "family"_a, "error_variances"_a.none());
   m.def(
       "fit",
       [](In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
-         nb::object const& on_step) {
-        auto const found = run_fit(at, metric, values, chosen, on_step);
+         nb::object const& on_step, std::optional<In> const& errors) {
+        auto const found = run_fit(at, metric, values, chosen, on_step, errors);
         return std::pair(found.fit, found.factor);
       },
       "locations"_a.noconvert(), "metric"_a, "values"_a.noconvert(), "options"_a,
-      "on_step"_a.none(),
+      "on_step"_a.none(), "error_variances"_a.none(),
       nb::sig("def fit(locations: object, metric: str, values: object, options: FitOptions, "
-              "on_step: object) -> tuple[FitReport, CovarianceFactor | None]"));
+              "on_step: object, error_variances: object | None) -> "
+              "tuple[FitReport, CovarianceFactor | None]"));
   bind_neighbours(m);
 }
 

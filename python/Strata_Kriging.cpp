@@ -55,12 +55,14 @@ struct Drawn {
 };
 
 Drawn draws(Shared const& f, In const& values, In const& at, std::string const& metric,
-            Trend const& trend, std::optional<In> const& X, std::int64_t count,
-            std::uint64_t seed) {
+            Trend const& trend, std::optional<In> const& X, std::int64_t count, std::uint64_t seed,
+            bool exact) {
   auto const y = detail::require_vector("values", values);
   auto const places = locations("new_locations", at, metric);
-  SimulationOptions const options{
-      .count = count, .seed = seed, .trend_columns = detail::columns_of("X_new", X)};
+  SimulationOptions const options{.count = count,
+                                  .seed = seed,
+                                  .trend_columns = detail::columns_of("X_new", X),
+                                  .nugget = exact ? NuggetIs::Variation : NuggetIs::Error};
   return detail::work_with(
       f, detail::factor_flops(places.size()) + detail::factor_flops(f->order()),
       [kept = Kept(values), y, places, trend, options](Factoring& work) {
@@ -113,13 +115,13 @@ void bind_kriging(nb::module_& m, nb::class_<detail::KeptCovarianceFactor>& fact
       .def(
           "simulate",
           [](Shared const& f, In const& values, In const& at, std::string const& metric,
-             Trend const& trend, std::optional<In> const& X, std::int64_t count,
-             std::uint64_t seed) {
-            auto const drawn = draws(f, values, at, metric, trend, X, count, seed);
+             Trend const& trend, std::optional<In> const& X, std::int64_t count, std::uint64_t seed,
+             bool exact) {
+            auto const drawn = draws(f, values, at, metric, trend, X, count, seed, exact);
             return detail::as_array<2>(drawn.rows, {drawn.count, drawn.places});
           },
           "values"_a.noconvert(), "new_locations"_a.noconvert(), "metric"_a, "trend"_a,
-          "X_new"_a.none(), "count"_a, "seed"_a);
+          "X_new"_a.none(), "count"_a, "seed"_a, "exact"_a);
   m.def("random_folds", &random_folds, "n"_a, "k"_a, "seed"_a);
   m.def(
       "block_folds",

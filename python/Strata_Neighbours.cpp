@@ -63,8 +63,9 @@ struct Fitted {
 };
 
 Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
-               std::int64_t neighbours, std::int64_t exact_up_to, nb::object const& on_step) {
-  auto const places = locations("locations", at, metric);
+               std::int64_t neighbours, std::int64_t exact_up_to, nb::object const& on_step,
+               std::optional<In> const& errors) {
+  auto const places = locations("locations", at, metric, errors);
   auto const y = detail::require_vector("values", values);
   VecchiaFitOptions how;
   how.approximation.neighbours = neighbours;
@@ -78,10 +79,11 @@ Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOpt
 }
 
 Prediction prediction(Shared const& f, In const& at, std::string const& metric,
-                      std::optional<In> const& X, std::int64_t neighbours) {
+                      std::optional<In> const& X, std::int64_t neighbours, bool exact) {
   auto const places = locations("new_locations", at, metric);
   LocalPredictionOptions const options{.neighbours = neighbours,
-                                       .trend_columns = detail::columns_of("X_new", X)};
+                                       .trend_columns = detail::columns_of("X_new", X),
+                                       .nugget = exact ? NuggetIs::Variation : NuggetIs::Error};
   return detail::work_with(f, detail::long_flops,
                            [theta = f->theta, places, options](Approximating& work) {
                              return predict(work.exec, work.model, theta, places, options);
@@ -99,19 +101,21 @@ void bind_neighbours(nb::module_& m) {
       .def_ro("information", &KeptNeighbours::information)
       .def_ro("exact", &KeptNeighbours::exact)
       .def("predict", &prediction, "new_locations"_a.noconvert(), "metric"_a, "X_new"_a.none(),
-           "neighbours"_a);
+           "neighbours"_a, "exact"_a);
   m.def(
       "fit_by_neighbours",
       [](In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
-         std::int64_t neighbours, std::int64_t exact_up_to, nb::object const& on_step) {
-        auto const found = run_fit(at, metric, values, chosen, neighbours, exact_up_to, on_step);
+         std::int64_t neighbours, std::int64_t exact_up_to, nb::object const& on_step,
+         std::optional<In> const& errors) {
+        auto const found =
+            run_fit(at, metric, values, chosen, neighbours, exact_up_to, on_step, errors);
         return std::pair(found.fit, found.model);
       },
       "locations"_a.noconvert(), "metric"_a, "values"_a.noconvert(), "options"_a, "neighbours"_a,
-      "exact_up_to"_a, "on_step"_a.none(),
+      "exact_up_to"_a, "on_step"_a.none(), "error_variances"_a.none(),
       nb::sig("def fit_by_neighbours(locations: object, metric: str, values: object, options: "
-              "FitOptions, neighbours: int, exact_up_to: int, on_step: object) -> "
-              "tuple[FitReport, Neighbours]"));
+              "FitOptions, neighbours: int, exact_up_to: int, on_step: object, "
+              "error_variances: object | None) -> tuple[FitReport, Neighbours]"));
 }
 
 }  // namespace strata::python

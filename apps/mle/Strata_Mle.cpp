@@ -118,7 +118,8 @@ Factor evaluate(Exec const& exec, Observations const& data, geostat::CovarianceF
 // Of each rank.
 std::size_t bytes_of_errors(MleOptions const& options, std::int64_t n,
                             std::array<bool, 4> const& estimated) {
-  return geostat::fisher_bytes_needed(n, estimated, options.comm ? options.comm->size() : 1);
+  return geostat::fisher_bytes_needed(n, estimated, options.comm ? options.comm->size() : 1,
+                                      !options.error_variances.empty());
 }
 
 // Why the standard errors of a fit are not computed, the same on all ranks; empty: they are.

@@ -54,6 +54,17 @@ constexpr auto names_of(CopiesOf) {
   return enum_names<CopiesOf>("choice", {{CopiesOf::Keep, "keep"}, {CopiesOf::Drop, "drop"}});
 }
 
+/// The axes of a covariance whose directions differ.
+struct Anisotropy {
+  double angle = 0, ratio = 1;
+  bool is_fitted = false;
+
+  /// "ANGLE,RATIO", or "fit".
+  ///
+  /// Throws   ValueError that quotes the text.
+  static Anisotropy parse(std::string const& text);
+};
+
 /// What the user asked `strata mle` for. Of locations and generate exactly one is set.
 struct MleOptions {
   std::string locations;      ///< path of a station file
@@ -64,6 +75,11 @@ struct MleOptions {
   std::optional<geostat::Mean> mean;  ///< what --trend 0 and 1 replace
   std::optional<TrendTerms> trend;    ///< none: as mean says, else a constant
   geostat::Criterion criterion = geostat::Criterion::ML;
+
+  geostat::Family family = geostat::Family::Matern;
+  Anisotropy anisotropy;
+  std::optional<geostat::Metric> distance;  ///< none: by the columns' names
+  std::string error_variances;              ///< name of their column; empty: none are known
 
   std::optional<geostat::MaternCovariance> theta;  ///< none: fit
   bool evaluate = false;
@@ -92,6 +108,7 @@ struct MleOptions {
   std::string grid;
   std::int64_t simulations = 0;  ///< conditional ones at these locations
   bool no_variance = false;      ///< means alone
+  bool exact = false;            ///< the nugget is a variation of the field
   std::string loo;               ///< path: the observations predicted from the others
   std::string folds;             ///< "K" or "K,random|blocks" left out together; empty: one by one
   std::string variogram;         ///< path: the empirical one
@@ -100,6 +117,9 @@ struct MleOptions {
   std::shared_ptr<Communicator const> comm;  ///< the ranks that share the matrix; none: one
 
   bool predicts() const { return !predict.empty() || !grid.empty(); }
+  geostat::NuggetIs nugget() const {
+    return exact ? geostat::NuggetIs::Variation : geostat::NuggetIs::Error;
+  }
   bool fits() const { return generate == 0 && !theta; }
   /// Those of --trend, or of --mean.
   TrendTerms terms() const {
@@ -195,6 +215,7 @@ struct MleResult {
   std::string ordering;
   geostat::Trend trend = geostat::Mean::None;
   std::vector<std::string> ignored;  ///< columns of the observations that were not read
+  std::string error_variances;       ///< name of the column with known ones; empty: none
   bool asked_for_mean = false;       ///< the mean was asked for by the option that --trend replaces
   std::int64_t n = 0;
   int ranks = 1;
@@ -232,8 +253,14 @@ struct MleResult {
   Exit exit() const;
 };
 
-/// "sigma2 1, range 0.1, nu 0.5, nugget 0".
+/// "sigma2 1, range 0.1, nu 0.5, nugget 0", as far as the family has them.
 std::string numbers(geostat::MaternCovariance const& theta);
+
+/// "Matern", "spherical" and the like.
+std::string family_title(geostat::Family family);
+
+/// What a likelihood lacks that has an `info`.
+std::string what_is_not_positive(MleResult const& result);
 
 /// Add to `warnings` what observations at `locations` and the parameters let suspect.
 void warn(MleResult& result, geostat::Locations const& locations);

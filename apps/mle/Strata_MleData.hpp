@@ -13,8 +13,10 @@ namespace strata::apps {
 
 class Progress;
 
-/// Great circles where the columns are longitude and latitude.
-geostat::Metric metric_of(Stations const& stations);
+/// As --distance says, else great circles where the columns are longitude and latitude.
+///
+/// Throws   UsageError for distances on the sphere without these columns.
+geostat::Metric metric_of(Stations const& stations, MleOptions const& options);
 
 /// Read the station file, without what is not to be counted; copies and warnings go to `result`.
 ///

@@ -58,10 +58,15 @@ constexpr auto fields_of_problem() {
       Field("metric",
             [](R const& r) {
               return std::string(r.metric == geostat::Metric::GreatCircle ? "great_circle_km"
+                                 : r.metric == geostat::Metric::Chordal   ? "chordal_km"
                                                                           : "euclidean");
             },
             "Distance between locations.",
-            {.key = "problem/metric", .schema = R"("enum": ["euclidean", "great_circle_km"])"}),
+            {.key = "problem/metric",
+             .schema = R"("enum": ["euclidean", "great_circle_km", "chordal_km"])"}),
+      Field("error_variances", &R::error_variances,
+            "Column of the known variances of the observations' errors; empty: none are known.",
+            {.key = "problem/error_variances"}),
       Field("ordering", &R::ordering, "Order of the locations in the matrix.",
             {.key = "problem/ordering"}),
       Field("mean_model",
@@ -90,6 +95,17 @@ constexpr auto fields_of_problem() {
 constexpr auto fields_of_parameters() {
   using R = MleResult;
   return std::tuple(
+      FieldGroup{"covariance", "The function whose parameters these are."},
+      Field("family", [](R const& r) { return r.theta.family; }, "Family of the covariance.",
+            {.key = "covariance/family"}),
+      Field("angle", [](R const& r) { return r.theta.angle; },
+            "Angle of the axis with the longest range, in degrees clockwise from y.",
+            {.key = "covariance/angle"}),
+      Field("ratio", [](R const& r) { return r.theta.ratio; },
+            "Range across that axis by the one along it; 1: directions do not differ.",
+            {.key = "covariance/ratio", .schema = R"("exclusiveMinimum": 0, "maximum": 1)"}),
+      Field("directions_fitted", [](R const& r) { return r.asked && r.asked->directions; },
+            "Whether angle and ratio were fitted.", {.key = "covariance/directions_fitted"}),
       Field("theta", &R::theta, "Parameters that were given, or fitted."),
       Field("trend", &trend_of,
             "Columns of the mean, a constant one among them, and their coefficients by "
@@ -218,6 +234,7 @@ constexpr auto key_order(MleResult const*) {
                     "mean",
                     "likelihood",
                     "memory",
+                    "covariance",
                     "theta",
                     "trend",
                     "standard_errors",

@@ -3,6 +3,7 @@
 #include <apps/mle/Strata_Mle.hpp>
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Text.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 
 #include <algorithm>
@@ -18,14 +19,27 @@ namespace strata::apps {
 
 namespace {
 
-constexpr char const* theta_type = "SIGMA2,RANGE,NU[,NUGGET]";
+constexpr char const* theta_type = "SIGMA2,RANGE[,NU][,NUGGET]";
 
 // Paper B's three correlations, or numbers.
-geostat::MaternCovariance parse_theta(std::string const& text) {
-  if (text == "weak") return {1, 0.02627, 0.5, 0};
-  if (text == "medium") return {1, 0.078809, 0.5, 0};
-  if (text == "strong") return {1, 0.210158, 0.5, 0};
-  return geostat::MaternCovariance::parse("matern:" + text);
+geostat::MaternCovariance parse_numbers(geostat::Family family, std::string const& text) {
+  if (geostat::is_matern(family)) {
+    if (text == "weak") return {1, 0.02627, 0.5, 0, family};
+    if (text == "medium") return {1, 0.078809, 0.5, 0, family};
+    if (text == "strong") return {1, 0.210158, 0.5, 0, family};
+  }
+  return geostat::MaternCovariance::parse(std::string(name_of(family)) + ":" + text);
+}
+
+// By --family and --anisotropy, which CLI11 hears before, as they are added before.
+auto theta_parser(MleOptions const& options) {
+  return [&options](std::string const& text) {
+    auto theta = parse_numbers(options.family, text);
+    theta.angle = options.anisotropy.angle;
+    theta.ratio = options.anisotropy.ratio;
+    theta.check();
+    return theta;
+  };
 }
 
 bool parse_finish(std::string const& text) {
@@ -68,10 +82,29 @@ void add_data_options(CLI::App& command, MleOptions& options) {
       "does not touch [ml]");
 }
 
+void add_covariance_options(CLI::App& command, MleOptions& options) {
+  OptionGroup group(command, "The covariance");
+  group.named(
+      "--family", options.family,
+      "of x = distance / range: matern 2^(1-nu)/Gamma(nu) x^nu K_nu(x), exponential e^-x, "
+      "gaussian e^-x^2, spherical 1 - 3/2 x + 1/2 x^3 for x < 1, powered e^-x^nu with nu up "
+      "to 2; matern and powered alone have NU [matern]");
+  group.parsed(
+      "--anisotropy", options.anisotropy, "ANGLE,RATIO|fit", Anisotropy::parse,
+      "the angle of the axis with the longest range, in degrees clockwise from y, and the "
+      "range across it by that along it, in (0, 1]; fit: both are estimated [no directions]");
+  group.parsed("--distance", options.distance, alternatives<geostat::Metric>(),
+               from_name<geostat::Metric>,
+               "in the plane, or in km on the sphere or straight through it, of columns lon,lat "
+               "[great-circle for these, else euclidean]");
+  group.add("--error-variances", options.error_variances, "COLUMN",
+            "variances of the observations' errors that are known, beside the nugget");
+}
+
 void add_task_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "At given parameters");
   group.parsed("--theta", options.theta, std::string(theta_type) + "|weak|medium|strong",
-               parse_theta,
+               theta_parser(options),
                "the covariance, instead of a fit; range in the unit of x,y, or km for lon,lat; "
                "weak, medium and strong are paper B's");
   group.flag("--evaluate", options.evaluate, "the log-likelihood at --theta, without fitting");
@@ -86,6 +119,10 @@ void add_task_options(CLI::App& command, MleOptions& options) {
               "fields drawn there that agree with the observations: columns or grids sim1 to simM");
   group.flag("--no-variance", options.no_variance,
              "means alone, which takes a fraction of the time");
+  group.flag(
+      "--exact", options.exact,
+      "the nugget is a variation of the field below all distances, not an error: predictions "
+      "at observations are these");
   group.add("--loo", options.loo, "LOO.csv",
             "predict each observation from the others, by the factor that is there: residuals and "
             "z-scores");
@@ -102,11 +139,12 @@ void add_task_options(CLI::App& command, MleOptions& options) {
 
 void add_fit_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "The fit (without --theta)");
-  group.parsed("--start", options.start, theta_type, parse_theta,
+  group.parsed("--start", options.start, theta_type, theta_parser(options),
                "where it begins; without a nugget that stays 0 [from the data]");
-  group.parsed("--lower", options.lower, theta_type, parse_theta,
+  group.parsed("--lower", options.lower, theta_type, theta_parser(options),
                "least values; 0 is one for the nugget [from the data; see docs/geostatistics.md]");
-  group.parsed("--upper", options.upper, theta_type, parse_theta, "largest values [from the data]");
+  group.parsed("--upper", options.upper, theta_type, theta_parser(options),
+               "largest values [from the data]");
   group
       .add("--fix", options.fix, "NAME[=VALUE]",
            "parameters that stay, at their start or as in nu=0.5,nugget=0")
@@ -182,7 +220,7 @@ void fix(geostat::FitOptions& fit, std::string const& text) {
           "' is not a number");
   auto parameters = geostat::parameters_of(fit.start);
   parameters[k] = value;
-  fit.start = geostat::covariance_of(parameters);
+  fit.start = geostat::with_parameters(fit.start, parameters);
 }
 
 // The default start, where the bounds that were given leave it out: the nearest that they hold.
@@ -193,7 +231,7 @@ geostat::MaternCovariance within(geostat::MaternCovariance const& start,
   auto const low = geostat::parameters_of(lower), high = geostat::parameters_of(upper);
   for (std::size_t k = 0; k < parameters.size(); ++k)
     parameters[k] = std::min(std::max(parameters[k], low[k]), high[k]);
-  return geostat::covariance_of(parameters);
+  return geostat::with_parameters(start, parameters);
 }
 
 // What is predicted and where it goes.
@@ -206,6 +244,7 @@ void check_kriging(MleOptions const& options) {
           "--output goes with --predict or --generate");
   require(options.predicts() || (options.simulations == 0 && !options.no_variance),
           "--simulations and --no-variance are of --predict or --predict-grid");
+  require(options.predicts() || !options.exact, "--exact is of --predict or --predict-grid");
   require(options.folds.empty() || !options.loo.empty(), "--loo-folds is of --loo");
   auto const needed = options.terms().needed();
   require(options.grid.empty() || needed.empty(),
@@ -238,11 +277,27 @@ void check_neighbours(MleOptions const& options) {
 
 void add_mle_options(CLI::App& command, MleOptions& options) {
   add_data_options(command, options);
+  add_covariance_options(command, options);
   add_task_options(command, options);
   add_fit_options(command, options);
   add_error_options(command, options);
   add_neighbour_options(command, options);
   add_method_options(command, options);
+}
+
+Anisotropy Anisotropy::parse(std::string const& text) {
+  Anisotropy result;
+  if (text == "fit") {
+    result.is_fitted = true;
+    return result;
+  }
+  auto const comma = std::min(text.find(','), text.size());
+  bool const is_pair =
+      comma < text.size() &&
+      parse_number(std::string_view(text).substr(0, comma), result.angle) == nullptr &&
+      parse_number(std::string_view(text).substr(comma + 1), result.ratio) == nullptr;
+  STRATA_REQUIRE(ValueError, is_pair, "'", text, "' must be ANGLE,RATIO or fit");
+  return result;
 }
 
 void check(MleOptions const& options) {
@@ -270,6 +325,12 @@ void check(MleOptions const& options) {
   bool const fitting = options.start || options.lower || options.upper || !options.fix.empty();
   require(options.fits() || !fitting,
           "--start, --lower, --upper and --fix are for a fit, which --theta replaces");
+  require(
+      !generates || (!options.distance && options.error_variances.empty()),
+      "--distance and --error-variances are of observations that are read, and --generate makes "
+      "them");
+  require(options.fits() || !options.anisotropy.is_fitted,
+          "--anisotropy fit is for a fit, which --theta replaces; give ANGLE,RATIO");
   require(!options.gradient || !generates, "--gradient needs observations, not --generate");
   require(options.fits() || (options.standard_errors != When::On && !options.profile_intervals),
           "--standard-errors and --profile-intervals are of a fit, which --theta replaces");
@@ -309,7 +370,11 @@ geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
 }
 
 geostat::FitOptions fit_options(MleOptions const& options, Observations const& data) {
-  geostat::FitOptions fit = geostat::default_fit_options(data.locations, data.values, data.trend);
+  geostat::FitOptions fit =
+      geostat::default_fit_options(data.locations, data.values, data.trend, options.family);
+  fit.directions = options.anisotropy.is_fitted;
+  fit.start.angle = options.anisotropy.angle;
+  fit.start.ratio = options.anisotropy.ratio;
   if (options.start) {
     fit.start = *options.start;
     fit.fixed[3] = fit.start.nugget == 0;

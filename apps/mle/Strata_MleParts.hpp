@@ -86,7 +86,7 @@ constexpr auto fields_of(ErrorsOfResult const*) {
           "Why there are none; empty: there are."),
       Field("ratio", &E::ratio,
             "Ratio sigma2 / range^(2 nu), which observations in one region make known.",
-            {.absent = absent}),
+            {.absent = "there are none, or the covariance is not Matern's"}),
       Field("of", [](E const& e) { return e.known(geostat::covariance_of(e.of->errors.of)); },
             "Standard errors of the parameters.", {.absent = absent}),
       Field("of_logarithm",

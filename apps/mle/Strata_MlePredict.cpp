@@ -44,18 +44,15 @@ Places read_places(MleOptions const& options, Observations const& data, Progress
     progress.phase("reading " + options.predict);
     auto read =
         read_locations(options.predict, {.on_progress = progress.listener()}, new_columns(options));
-    require(metric_of(read) == metric, options.predict, " has ",
-            read.geographic ? "lon,lat" : "x,y", ", ", options.locations, " has ",
-            read.geographic ? "x,y" : "lon,lat");
+    bool const is_same = metric_of(read, options) == metric;
+    require(is_same, options.predict, " has ", read.geographic ? "lon,lat" : "x,y", ", ",
+            options.locations, " has ", read.geographic ? "x,y" : "lon,lat");
     return {read, std::nullopt};
   }
   auto const grid = options.grid == "auto" ? geostat::PredictionGrid::around(data.locations)
                                            : geostat::PredictionGrid::parse(options.grid);
   auto const cells = grid.locations(metric);
-  return {{.geographic = metric == geostat::Metric::GreatCircle,
-           .x = cells.x,
-           .y = cells.y,
-           .value = {}},
+  return {{.geographic = geostat::is_on_sphere(metric), .x = cells.x, .y = cells.y, .value = {}},
           grid};
 }
 
@@ -70,7 +67,7 @@ std::vector<double> roots(std::vector<double> const& values) {
   return result;
 }
 
-// Of the field, and of an observation there, which has the nugget's error as well.
+// Of the field, and of an observation there, which has the nugget's error as well, if it is one.
 std::vector<Column> columns_of(geostat::Prediction const& prediction,
                                std::vector<double> const& new_variance,
                                geostat::Simulation const& simulation) {
@@ -125,7 +122,8 @@ void predict_by(Krige const& krige, MleOptions const& options, Observations cons
   geostat::Locations const at{places.x, places.y, data.locations.metric};
   auto const [prediction, simulation] = krige(at, options.terms().columns(places));
   std::vector<double> new_variance = prediction.variance;
-  for (double& variance : new_variance) variance += result.theta.nugget;
+  double const of_errors = options.exact ? 0 : result.theta.nugget;
+  for (double& variance : new_variance) variance += of_errors;
   auto const columns = columns_of(prediction, new_variance, simulation);
   std::vector<std::string> files;
   together(comm, [&] {
@@ -159,6 +157,7 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
   auto const krige = [&](geostat::Locations const& at, Columns const& trend_columns) {
     auto const prediction = geostat::predict(exec, factor, data.values, at, data.trend,
                                              {.trend_columns = trend_columns,
+                                              .nugget = options.nugget(),
                                               .variances = !options.no_variance,
                                               .on_progress = progress.listener()});
     geostat::Simulation simulation;
@@ -168,6 +167,7 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
                                      {.count = options.simulations,
                                       .seed = options.seed,
                                       .trend_columns = trend_columns,
+                                      .nugget = options.nugget(),
                                       .max_bytes = memory_limit(options.max_memory).bytes});
     }
     return std::pair(prediction, simulation);
@@ -178,9 +178,10 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
 void predict(Exec const& exec, MleOptions const& options, Observations const& data,
              MleNeighbours const& model, Progress& progress, MleResult& result) {
   auto const krige = [&](geostat::Locations const& at, Columns const& trend_columns) {
-    auto prediction =
-        geostat::predict(exec, model, result.theta, at,
-                         {.neighbours = 2 * options.neighbours, .trend_columns = trend_columns});
+    auto prediction = geostat::predict(exec, model, result.theta, at,
+                                       {.neighbours = 2 * options.neighbours,
+                                        .trend_columns = trend_columns,
+                                        .nugget = options.nugget()});
     if (options.no_variance) prediction.variance.clear();
     return std::pair(prediction, geostat::Simulation{});
   };

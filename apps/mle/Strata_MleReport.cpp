@@ -20,7 +20,7 @@ namespace {
 
 void show_problem(Report& report, MleResult const& result) {
   bool const generates = result.task == "generate";
-  bool const on_sphere = result.metric == geostat::Metric::GreatCircle;
+  bool const on_sphere = geostat::is_on_sphere(result.metric);
   bool const is_zero = result.trend.columns() == 0, is_constant = result.trend.is_constant();
   auto const of_observations = [&](char const* words) { return generates ? "" : words; };
   report.section("Problem");
@@ -28,7 +28,11 @@ void show_problem(Report& report, MleResult const& result) {
   report.show("locations", result.n);
   report.only_screen("ranks", result.ranks > 1 ? words(result.ranks, "; bytes are rank 0's") : "");
   report.only_screen("written to", generates ? result.output : "");
-  report.only_screen("distance", of_observations(on_sphere ? "great-circle, km" : "Euclidean"));
+  report.only_screen("distance", of_observations(!on_sphere ? "Euclidean"
+                                                 : result.metric == geostat::Metric::Chordal
+                                                     ? "chordal, km"
+                                                     : "great-circle, km"));
+  report.only_screen("known error variances", result.error_variances);
   report.only_screen("order in the matrix", of_observations(result.ordering.c_str()));
   report.only_screen("mean", of_observations(is_zero       ? "none (zero)"
                                              : is_constant ? "constant, estimated"
@@ -70,28 +74,43 @@ std::string bound_of(geostat::Fit const& fit, std::size_t k) {
 }
 
 // With what geostatistics calls it.
-std::string label_of(std::size_t k) {
-  constexpr char const* words[] = {" (partial sill)", "", " (smoothness)", ""};
+std::string label_of(geostat::Family family, std::size_t k) {
+  bool const is_power = family == geostat::Family::PoweredExponential;
+  char const* const words[] = {" (partial sill)", "", is_power ? " (power)" : " (smoothness)", ""};
   return std::string(geostat::parameter_names[k]) + words[k];
 }
 
+void show_directions(Report& report, MleResult const& result) {
+  auto const& theta = result.theta;
+  bool const is_fitted = result.asked && result.asked->directions;
+  if (!theta.has_directions() && !is_fitted) return;
+  char const* const given = result.fit && !is_fitted ? "  (fixed)" : "";
+  report.only_screen("angle (longest range)",
+                     text("%.6g", theta.angle) + "  degrees clockwise from y" + given);
+  report.only_screen("ratio", text("%.8g", theta.ratio) + given);
+  report.only_screen("range across", text("%.8g", theta.range * theta.ratio));
+}
+
 void show_theta(Report& report, MleResult const& result) {
-  bool const on_sphere = result.metric == geostat::Metric::GreatCircle;
+  bool const on_sphere = geostat::is_on_sphere(result.metric);
   bool const has_errors = result.standard_errors && result.standard_errors->reason.empty();
-  report.section(!result.fit  ? "Matern covariance"
-                 : has_errors ? "Matern covariance, fitted: estimate +- standard error"
-                              : "Matern covariance, fitted");
+  report.section(family_title(result.theta.family) + " covariance" +
+                 (!result.fit  ? ""
+                  : has_errors ? ", fitted: estimate +- standard error"
+                               : ", fitted"));
   auto const theta = geostat::parameters_of(result.theta);
   for (std::size_t k = 0; k < theta.size(); ++k) {
-    std::string const name(geostat::parameter_names[k]);
+    if (k == 2 && !geostat::has_shape(result.theta.family)) continue;
     bool const is_fixed = result.fit && result.asked->fixed[k];
     std::string const bound = result.fit ? bound_of(*result.fit, k) : "";
     std::string const unit = k == 1 && on_sphere ? "  km" : "";
-    report.only_screen(label_of(k), words(text("%.8g", theta[k]), error_of(result, k, unit),
-                                          is_fixed ? "  (fixed)" : "", bound));
+    report.only_screen(label_of(result.theta.family, k),
+                       words(text("%.8g", theta[k]), error_of(result, k, unit),
+                             is_fixed ? "  (fixed)" : "", bound));
     for (auto const& interval : result.profile_intervals)
       if (interval.parameter == k) tell_interval(report, interval);
   }
+  show_directions(report, result);
   report.only_screen("sill (sigma2 + nugget)",
                      text("%.8g", result.theta.sigma2 + result.theta.nugget));
 }
@@ -114,12 +133,14 @@ void show_standard_errors(Report& report, MleResult const& result) {
         pairs.push_back(text("%s and %s %.2f", std::string(geostat::parameter_names[j]).c_str(),
                              name.c_str(), errors.correlation[k][j]));
   }
-  auto const ratio = *ErrorsOfResult{&*result.standard_errors, &result.theta}.ratio();
-  if (std::isfinite(ratio.of_logarithm))
+  auto const ratio = ErrorsOfResult{&*result.standard_errors, &result.theta}.ratio();
+  if (ratio && std::isfinite(ratio->of_logarithm))
     report.only_screen(
         "sigma2/range^(2 nu)",
-        words(text("%.8g", ratio.value), " +- ", two_digits(ratio.value * ratio.of_logarithm),
-              "  (", two_digits(ratio.of_logarithm), " of its logarithm)"));
+        words(text("%.8g", ratio->value), " +- ", two_digits(ratio->value * ratio->of_logarithm),
+              "  (", two_digits(ratio->of_logarithm), " of its logarithm)"));
+  if (result.asked->directions)
+    report.only_screen("angle and ratio", "none; of the others with these held");
   report.only_screen("correlations", joined(pairs));
 }
 
@@ -130,8 +151,12 @@ void show_gradient(Report& report, MleResult const& result) {
   auto const by_logarithm =
       geostat::parameters_of(GradientOfResult{&*result.gradient, &result.theta}.by_logarithm());
   for (std::size_t k = 0; k < 4; ++k)
-    report.only_screen("by " + std::string(geostat::parameter_names[k]),
-                       text("%.10g  (%.3g by its logarithm)", by[k], by_logarithm[k]));
+    if (!std::isnan(by[k]))
+      report.only_screen("by " + std::string(geostat::parameter_names[k]),
+                         text("%.10g  (%.3g by its logarithm)", by[k], by_logarithm[k]));
+  if (std::isnan(result.gradient->by_ratio)) return;
+  report.only_screen("by angle", text("%.10g  a degree", result.gradient->by_angle));
+  report.only_screen("by ratio", text("%.10g", result.gradient->by_ratio));
 }
 
 void show_fit(Report& report, MleResult const& result) {
@@ -157,8 +182,7 @@ void show_likelihood(Report& report, MleResult const& result) {
   if (!result.likelihood) return;
   auto const& likelihood = *result.likelihood;
   if (likelihood.info != 0)
-    return report.only_screen("NOT POSITIVE DEFINITE", words("the leading minor of order ",
-                                                             likelihood.info, " is not positive"));
+    return report.only_screen("NOT POSITIVE DEFINITE", what_is_not_positive(result));
   double const error = likelihood.log_det_error;
   report.show("log-likelihood", likelihood.log_likelihood, "%.10g");
   report.show("AIC", or_null(detail::aic_of(result)), "%.8g");
@@ -257,7 +281,8 @@ std::optional<double> bic_of(MleResult const& result) {
 }  // namespace detail
 
 std::optional<KnownRatio> ErrorsOfResult::ratio() const {
-  return known(KnownRatio{theta->sigma2 * std::pow(theta->range, -2 * theta->nu),
+  if (!geostat::is_matern(theta->family)) return std::nullopt;
+  return known(KnownRatio{theta->sigma2 * std::pow(theta->range, -2 * theta->order()),
                           of->errors.of_logarithm_of_ratio});
 }
 

@@ -39,6 +39,16 @@ std::shared_ptr<std::atomic<bool>> watch_factors(geostat::CovarianceFactorOption
   return watched;
 }
 
+namespace {
+
+// As --start takes them.
+std::string numbers_of(geostat::Covariance const& theta) {
+  std::string const all = to_string(theta);
+  return all.substr(all.find(':') + 1);
+}
+
+}  // namespace
+
 void Search::see(geostat::FitStep const& step) {
   evaluations = step.evaluation;
   not_positive_definite += step.likelihood.info != 0;
@@ -61,8 +71,7 @@ void Search::end(std::string const& why, MleResult& result) const {
   fit.theta = best->theta;
   fit.likelihood = best->likelihood;
   fit.reason = words(why, " after ", counted(evaluations, "evaluation"), "; --start ",
-                     to_string(best->theta).substr(std::string_view("matern:").size()),
-                     " goes on from the best");
+                     numbers_of(best->theta), " goes on from the best");
   fit.noise = best->likelihood.error();
   fit.evaluations = evaluations;
   fit.not_positive_definite = not_positive_definite;

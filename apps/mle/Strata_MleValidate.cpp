@@ -118,8 +118,7 @@ void validate(Exec const& exec, MleOptions const& options, Observations const& d
   if (of.info != 0) return;
   auto const table = table_of(data, folds, of);
   together(factor.comm(), [&] {
-    if (writes)
-      write_loo(options.loo, data.locations.metric == geostat::Metric::GreatCircle, table);
+    if (writes) write_loo(options.loo, geostat::is_on_sphere(data.locations.metric), table);
   });
   result.validation = {of, options.folds, outliers_of(table)};
 }

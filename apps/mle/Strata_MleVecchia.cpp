@@ -38,7 +38,9 @@ geostat::VecchiaOptions approximation(MleOptions const& options) {
 void require_memory(MleOptions const& options, Observations const& data, MleResult& result) {
   auto const n = static_cast<double>(result.n), m = static_cast<double>(options.neighbours),
              q = static_cast<double>(data.trend.columns() + 1);
-  double bytes = n * (8 * (m + 1) + 8 * (q + 3) + 8 * (16 + 5 * q) + 200);
+  bool const by_directions = options.anisotropy.is_fitted || result.theta.has_directions();
+  double const numbers = by_directions ? 29 + 7 * q : 16 + 5 * q;
+  double bytes = n * (8 * (m + 1) + 8 * (q + 3) + 8 * numbers + 200);
   if (result.n <= exact_up_to(options))
     bytes += static_cast<double>(MleFactor::bytes_needed(result.n));
   require_memory(
@@ -105,7 +107,7 @@ std::optional<Vecchia<Exec>> search(Exec const& exec, MleOptions const& options,
 Vecchia<Exec> evaluate(Exec const& exec, MleOptions const& options, Observations const& data,
                        geostat::CovarianceFactorOptions const& factor, Progress& progress,
                        MleResult& result) {
-  auto const blocks = geostat::vecchia_blocks(data.locations, approximation(options));
+  auto const blocks = geostat::vecchia_blocks(data.locations, result.theta, approximation(options));
   Vecchia<Exec> model(exec, data.locations, data.values, data.trend, blocks.blocks);
   progress.phase("the log-likelihood");
   result.likelihood = model.log_likelihood(exec, result.theta);

@@ -12,8 +12,19 @@
 namespace strata::apps {
 
 std::string numbers(geostat::MaternCovariance const& theta) {
-  return text("sigma2 %.4g, range %.4g, nu %.4g, nugget %.4g", theta.sigma2, theta.range, theta.nu,
-              theta.nugget);
+  std::string const shape = geostat::has_shape(theta.family) ? text(", nu %.4g", theta.nu) : "",
+                    axes = theta.has_directions()
+                               ? text(", angle %.4g, ratio %.4g", theta.angle, theta.ratio)
+                               : "";
+  return text("sigma2 %.4g, range %.4g", theta.sigma2, theta.range) + shape +
+         text(", nugget %.4g", theta.nugget) + axes;
+}
+
+std::string family_title(geostat::Family family) {
+  if (family == geostat::Family::Matern) return "Matern";
+  if (family == geostat::Family::Gaussian) return "Gaussian";
+  return family == geostat::Family::PoweredExponential ? "powered exponential"
+                                                       : std::string(name_of(family));
 }
 
 namespace {
@@ -21,7 +32,7 @@ namespace {
 // Coordinates under x,y that may be degrees: inside the globe's, and further from 0 than they are
 // apart, or round most of it.
 bool look_like_degrees(geostat::Locations const& locations) {
-  if (locations.metric == geostat::Metric::GreatCircle || locations.size() < 10) return false;
+  if (geostat::is_on_sphere(locations.metric) || locations.size() < 10) return false;
   auto const [left, right] = std::ranges::minmax(locations.x);
   auto const [bottom, top] = std::ranges::minmax(locations.y);
   if (left < -180 || right > 360 || bottom < -90 || top > 90) return false;
@@ -50,7 +61,7 @@ void warn_of_the_range(MleResult& result, geostat::Locations const& locations) {
 
 void warn_of_copies(MleResult& result) {
   auto const& copies = result.copies;
-  if (copies.places == 0) return;
+  if (copies.places == 0 || !result.error_variances.empty()) return;
   auto const where =
       words(" (locations ", copies.first + 1, " and ", copies.second + 1, ", counted from 1)");
   std::string const places =
@@ -112,10 +123,13 @@ void warn_of_intervals(MleResult& result) {
 
 void explain(MleResult const& result) {
   for (auto const& warning : result.warnings) std::cerr << warning_line(warning);
+  bool const is_smooth = result.theta.family == geostat::Family::Gaussian;
   if (result.exit() == Exit::NotPositiveDefinite)
-    std::cerr << error_line(words("not positive definite at ", numbers(result.theta),
-                                  ": the leading minor of order ", result.likelihood->info,
-                                  " is not positive"));
+    std::cerr << error_line(words("not positive definite at ", numbers(result.theta), ": ",
+                                  what_is_not_positive(result),
+                                  is_smooth ? "; Gaussian covariances of near locations are "
+                                              "singular to rounding: give a nugget"
+                                            : ""));
   if (result.exit() == Exit::Ended) std::cerr << error_line(result.fit->reason);
   if (result.exit() != Exit::NotConverged) return;
   std::string why;
@@ -134,13 +148,18 @@ void explain(MleResult const& result) {
   std::cerr << error_line("not converged: " + why);
 }
 
+std::string what_is_not_positive(MleResult const& result) {
+  if (result.vecchia) return "an observation has no positive variance given its neighbours";
+  return words("the leading minor of order ", result.likelihood->info, " is not positive");
+}
+
 bool MleResult::log_det_known() const {
   return !likelihood || likelihood->info != 0 ||
          (std::isfinite(likelihood->log_det) && !std::isinf(likelihood->log_det_error));
 }
 
 std::int64_t MleResult::free_parameters() const {
-  return std::ranges::count(asked->fixed, false) + trend.columns();
+  return std::ranges::count(asked->fixed, false) + trend.columns() + (asked->directions ? 2 : 0);
 }
 
 Exit MleResult::exit() const {
@@ -158,11 +177,14 @@ void warn(MleResult& result, geostat::Locations const& locations) {
     result.warnings.emplace_back(
         "x and y look like degrees of longitude and latitude, but distances are Euclidean; "
         "columns named lon,lat have great-circle distances in km");
-  if (result.metric == geostat::Metric::GreatCircle && result.theta.nu > 0.5)
+  auto const& theta = result.theta;
+  double const smoothest = theta.family == geostat::Family::PoweredExponential ? 1 : 0.5;
+  if (result.metric == geostat::Metric::GreatCircle && geostat::has_shape(theta.family) &&
+      theta.nu > smoothest)
     result.warnings.push_back(
-        text("nu = %.4g on the sphere: with great-circle distances Matern covariances are positive "
-             "definite at all locations for nu <= 0.5 only",
-             result.theta.nu));
+        text("nu = %.4g on the sphere: with great-circle distances %s covariances are positive "
+             "definite at all locations for nu <= %.1f only; --distance chordal has no such limit",
+             theta.nu, family_title(theta.family).c_str(), smoothest));
   constexpr double enough = 0.1;  // of a log-likelihood, to compare it
   if (result.likelihood && result.likelihood->quadratic_form_error / 2 > enough)
     result.warnings.push_back(text(

@@ -34,7 +34,7 @@ PARTS = {
             "docs/several-hosts-memory", "docs/several-hosts-programs",
             "docs/geostatistics", "docs/hpgmxp", "docs/limits", "docs/moved"],
     "Ideas": ["docs/ideas/layers", "docs/ideas/integers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
-              "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/hpgmxp-rules"],
+              "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/neighbours", "docs/ideas/hpgmxp-rules"],
     "Data": ["apps/data/README"],
     "Results": ["docs/results", "docs/results/dense-gpu", "docs/results/dense-factor", "docs/results/dense-cpu",
                 "docs/results/batches", "docs/results/accuracy", "docs/results/out-of-core", "docs/results/several-hosts", "docs/results/covariances",

@@ -11,25 +11,56 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
 
 namespace strata::geostat::detail {
 
-/// Four numbers, as of sigma2, range, nu and nugget.
-struct FourSums {
-  double of[4] = {0, 0, 0, 0};
+/// What a covariance is differentiated by: its parameters, and two directions' ways.
+inline constexpr int derivative_count = 6;
 
-  KOKKOS_INLINE_FUNCTION FourSums& operator+=(FourSums const& other) {
-    for (int k = 0; k < 4; ++k) of[k] += other.of[k];
+/// Numbers of sigma2, range, nu and nugget, and of the stretch and the shear of the plane.
+///
+/// The stretch is kappa = -log ratio while the product of both axes' ranges stays. The shear is
+/// twice the angle that the axes turn by, times kappa. Both have derivatives where there are no
+/// directions, kappa = 0, too.
+struct EntrySums {
+  double of[derivative_count] = {0, 0, 0, 0, 0, 0};
+
+  KOKKOS_INLINE_FUNCTION EntrySums& operator+=(EntrySums const& other) {
+    for (int k = 0; k < derivative_count; ++k) of[k] += other.of[k];
     return *this;
   }
 };
 
+/// An entry's derivatives by stretch and shear.
+struct ByDirections {
+  double stretch = 0, shear = 0;
+};
+
+/// sinh(kappa) / kappa.
+inline double turn_of(Covariance const& c) {
+  return c.has_directions() ? (1 / c.ratio - c.ratio) / (-2 * std::log(c.ratio)) : 1;
+}
+
+/// Those of the entry of two points in the plane of `Directions`, for the one by log range.
+///
+/// They are those of q = (u^2 e^-kappa + v^2 e^kappa) / g^2 in the axes' frame, of which v is
+/// stretched here.
+KOKKOS_INLINE_FUNCTION ByDirections by_directions(double by_log_range, double turn,
+                                                  Location const& a, Location const& b) {
+  double const u = b.x - a.x, v = b.y - a.y, squared = u * u + v * v;
+  if (squared == 0) return {};
+  return {by_log_range / 2 * ((u - v) * (u + v) / squared),
+          by_log_range * turn * (u * v / squared)};
+}
+
 /// The derivatives of a covariance matrix's entries by sigma2, range, nu and nugget, evaluated
-/// where they are asked for. The derivative by nu, if it is not wanted, is any number: without it
-/// there are closed forms for nu = 1/2, 3/2 and 5/2.
+/// where they are asked for, and by stretch and shear, which are 0 unless wanted. The derivative by
+/// nu, if it is not wanted, is any number: without it there are closed forms for nu = 1/2, 3/2 and
+/// 5/2. Known error variances have no derivative.
 ///
 /// Memory   24 bytes for each location in MemorySpace, and 2.4 kB; on hosts of many locations a
 ///          table of 108 kB.
@@ -40,23 +71,34 @@ class CovarianceGradient {
   /// Sync     fences `exec`.
   template <class ExecutionSpace>
   CovarianceGradient(ExecutionSpace const& exec, MaternCovariance const& c,
-                     Locations const& locations, bool by_nu)
+                     Locations const& locations, bool by_nu, bool by_directions = false)
       : sigma2_(c.sigma2),
         range_(c.range),
-        nu_(c.nu),
-        closed_(!by_nu && has_closed_form(c.nu)),
+        nu_(c.order()),
+        family_(c.family),
+        plain_(!is_matern(c.family)),
+        closed_(plain_ || ((!by_nu || !has_shape(c.family)) && has_closed_form(c.order()))),
         metric_(locations.metric),
-        matern_(unless_closed<MaternGradient>(closed_, c.nu)),
-        points_(points_of<MemorySpace>(exec, locations)) {
+        matern_(unless_closed<MaternGradient>(closed_, c.order())),
+        by_directions_(by_directions),
+        turn_(turn_of(c)),
+        points_(points_of<MemorySpace>(exec, Directions(c, by_directions)(locations))) {
     auto const pairs = locations.size() * locations.size() / 2;
     if (!closed_) table_ = table_for<MemorySpace>(c.nu, pairs, true);
     table_on_host_ = table_.get();
   }
 
-  KOKKOS_FUNCTION FourSums operator()(std::int64_t i, std::int64_t j) const {
+  KOKKOS_FUNCTION EntrySums operator()(std::int64_t i, std::int64_t j) const {
     double const x = distance(metric_, points_(i), points_(j)) / range_;
-    MaternTerms const m = closed_ ? matern_closed_terms(nu_, x) : terms(x);
-    return {{m.value, sigma2_ * m.by_log_range / range_, sigma2_ * m.by_nu, i == j ? 1.0 : 0.0}};
+    MaternTerms const m = plain_    ? plain_terms(family_, nu_, x)
+                          : closed_ ? matern_closed_terms(nu_, x)
+                                    : terms(x);
+    EntrySums sums{{m.value, sigma2_ * m.by_log_range / range_, sigma2_ * m.by_nu,
+                    i == j ? 1.0 : 0.0, 0.0, 0.0}};
+    if (!by_directions_) return sums;
+    auto const by = detail::by_directions(sigma2_ * m.by_log_range, turn_, points_(i), points_(j));
+    sums.of[4] = by.stretch, sums.of[5] = by.shear;
+    return sums;
   }
 
  private:
@@ -67,9 +109,12 @@ class CovarianceGradient {
   }
 
   double sigma2_, range_, nu_;
-  bool closed_;
+  Family family_;
+  bool plain_, closed_;
   Metric metric_;
   MaternGradient matern_;
+  bool by_directions_;
+  double turn_;                               // sinh(kappa) / kappa
   std::shared_ptr<MaternTable const> table_;  // on hosts, if any
   MaternTable const* table_on_host_ = nullptr;
   Points<MemorySpace> points_;
@@ -113,8 +158,8 @@ void solve_in_place(ExecutionSpace const& exec, CovarianceFactor<ExecutionSpace>
 }  // namespace strata::geostat::detail
 
 template <>
-struct Kokkos::reduction_identity<strata::geostat::detail::FourSums> {
-  KOKKOS_FORCEINLINE_FUNCTION static strata::geostat::detail::FourSums sum() { return {}; }
+struct Kokkos::reduction_identity<strata::geostat::detail::EntrySums> {
+  KOKKOS_FORCEINLINE_FUNCTION static strata::geostat::detail::EntrySums sum() { return {}; }
 };
 
 #endif

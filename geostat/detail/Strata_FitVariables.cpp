@@ -12,7 +12,9 @@ namespace strata::geostat::detail {
 
 namespace {
 
-constexpr std::size_t of_sigma2 = 0, of_range = 1, of_nu = 2, of_nugget = 3;
+constexpr std::size_t of_sigma2 = 0, of_range = 1, of_nu = 2, of_nugget = 3, of_stretch = 4,
+                      of_shear = 5;
+constexpr double most_stretched = 4;            // kappa, where the ratio is 1/55
 constexpr double most_of_the_sill = 1 - 1e-12;  // a share; beyond it rounding hides sigma2
 
 void check_bounds(FitOptions const& options, std::size_t k) {
@@ -30,23 +32,27 @@ void check_bounds(FitOptions const& options, std::size_t k) {
 }  // namespace
 
 FitVariables::FitVariables(FitOptions const& options, bool may_have_sill)
-    : start_(parameters_of(options.start)),
+    : model_(options.start),
+      start_(parameters_of(options.start)),
       least_(parameters_of(options.lower)),
       largest_(parameters_of(options.upper)),
       fixed_(options.fixed),
-      has_sill_(!options.fixed[0] &&
-                (options.fixed[3] ? options.start.nugget == 0 : may_have_sill && least_[3] == 0)),
-      unit_(options.start.sigma2 + options.start.nugget) {
+      has_sill_(may_have_sill && !options.fixed[0] &&
+                (options.fixed[3] ? options.start.nugget == 0 : least_[3] == 0)),
+      unit_(options.start.sigma2 + options.start.nugget),
+      directions_(options.directions) {
   STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.max_evaluations > 0,
                  "fit: the tolerance is ", options.tolerance, " and the evaluations are ",
                  options.max_evaluations, ", must be positive");
   STRATA_REQUIRE(ValueError, options.first_step > 0 && std::isfinite(options.first_step),
                  "fit: the first step is ", options.first_step, ", must be positive and finite");
   options.start.check();
+  fixed_[of_nu] = fixed_[of_nu] || !has_shape(options.start.family);
   for (std::size_t k = 0; k < 4; ++k)
     if (!fixed_[k]) check_bounds(options, k);
-  STRATA_REQUIRE(ValueError, start_[of_nu] <= 50 && (fixed_[of_nu] || largest_[of_nu] <= 50),
-                 "fit: nu may reach ", largest_[of_nu], ", must be at most 50");
+  double const most = options.start.family == Family::PoweredExponential ? 2 : 50;
+  STRATA_REQUIRE(ValueError, fixed_[of_nu] || largest_[of_nu] <= most, "fit: nu may reach ",
+                 largest_[of_nu], ", must be at most ", most);
   auto const part = [this](double v) { return v / (v + unit_); };
   if (has_sill_ && !fixed_[of_nugget])
     add(Kind::Share, least_[of_nugget] / (least_[of_nugget] + largest_[of_sigma2]),
@@ -54,10 +60,14 @@ FitVariables::FitVariables(FitOptions const& options, bool may_have_sill)
                  largest_[of_nugget] / (largest_[of_nugget] + least_[of_sigma2])));
   if (!has_sill_ && !fixed_[of_sigma2])
     add(Kind::Sigma2, part(least_[of_sigma2]), part(largest_[of_sigma2]));
+  // With directions that is the geometric mean of the axes' ranges.
   if (!fixed_[of_range]) add(Kind::Range, std::log(least_[of_range]), std::log(largest_[of_range]));
   if (!fixed_[of_nu]) add(Kind::Nu, std::log(least_[of_nu]), std::log(largest_[of_nu]));
   if (!has_sill_ && !fixed_[of_nugget])
     add(Kind::Nugget, part(least_[of_nugget]), part(largest_[of_nugget]));
+  if (!directions_) return;
+  add(Kind::East, -most_stretched, most_stretched);
+  add(Kind::Diagonal, -most_stretched, most_stretched);
 }
 
 void FitVariables::add(Kind kind, double lower, double upper) {
@@ -75,7 +85,8 @@ std::optional<std::size_t> FitVariables::find(Kind kind) const {
 std::vector<double> FitVariables::steps(double first_step) const {
   std::vector<double> result;
   for (std::size_t i = 0; i < size(); ++i) {
-    bool const is_logarithm = kinds_[i] == Kind::Range || kinds_[i] == Kind::Nu;
+    bool const is_logarithm =
+        kinds_[i] != Kind::Share && kinds_[i] != Kind::Sigma2 && kinds_[i] != Kind::Nugget;
     result.push_back(
         std::min(is_logarithm ? first_step : first_step / 5, (upper_[i] - lower_[i]) / 4));
   }
@@ -86,16 +97,21 @@ std::vector<double> FitVariables::steps(double first_step) const {
 std::vector<double> FitVariables::safe() const {
   std::vector<double> result = lower_;
   for (std::size_t i = 0; i < size(); ++i)
-    if (kinds_[i] == Kind::Share || kinds_[i] == Kind::Nugget)
+    if (kinds_[i] == Kind::Share || kinds_[i] == Kind::Nugget || kinds_[i] == Kind::East ||
+        kinds_[i] == Kind::Diagonal)
       result[i] = (lower_[i] + upper_[i]) / 2;
   return result;
 }
 
 std::vector<double> FitVariables::at(MaternCovariance const& theta) const {
-  Parameters const p = parameters_of(theta);
+  Parameters p = parameters_of(theta);
+  if (directions_) p[of_range] *= std::sqrt(theta.ratio);
+  double const kappa = -std::log(theta.ratio), turned = 2 * radians_per_degree * theta.angle;
   std::vector<double> x;
   for (std::size_t i = 0; i < size(); ++i) {
-    double const value = kinds_[i] == Kind::Share    ? p[of_nugget] / (p[of_sigma2] + p[of_nugget])
+    double const value = kinds_[i] == Kind::East       ? kappa * std::cos(turned)
+                         : kinds_[i] == Kind::Diagonal ? kappa * std::sin(turned)
+                         : kinds_[i] == Kind::Share  ? p[of_nugget] / (p[of_sigma2] + p[of_nugget])
                          : kinds_[i] == Kind::Sigma2 ? p[of_sigma2] / (p[of_sigma2] + unit_)
                          : kinds_[i] == Kind::Nugget
                              ? p[of_nugget] / (p[of_nugget] + unit_)
@@ -122,7 +138,15 @@ MaternCovariance FitVariables::shape(std::span<double const> x) const {
     if (kinds_[i] == Kind::Nu) p[of_nu] = exponential(of_nu, x[i]);
     if (kinds_[i] == Kind::Nugget) p[of_nugget] = variance(of_nugget, x[i]);
   }
-  return covariance_of(p);
+  Covariance result = with_parameters(model_, p);
+  if (directions_) {
+    double const a = x[size() - 2], b = x[size() - 1], kappa = std::hypot(a, b);
+    result.ratio = std::exp(-kappa);
+    result.angle = std::atan2(b, a) / (2 * radians_per_degree);
+    if (result.angle < 0) result.angle += 180;
+    result.range *= std::exp(kappa / 2);
+  }
+  return result;
 }
 
 FitVariables::Sills FitVariables::sills(MaternCovariance const& shape) const {
@@ -155,15 +179,17 @@ MaternCovariance FitVariables::theta(MaternCovariance const& shape, double sill)
   p[of_sigma2] = std::clamp(sill * p[of_sigma2], least_[of_sigma2], largest_[of_sigma2]);
   if (share())
     p[of_nugget] = std::clamp(sill * p[of_nugget], least_[of_nugget], largest_[of_nugget]);
-  return covariance_of(p);
+  return with_parameters(shape, p);
 }
 
 std::array<bool, 4> FitVariables::wanted() const {
   return {has_sill_ || !fixed_[of_sigma2], !fixed_[of_range], !fixed_[of_nu], !fixed_[of_nugget]};
 }
 
-std::vector<Parameters> FitVariables::jacobian(MaternCovariance const& shape) const {
-  std::vector<Parameters> J(size(), Parameters{});
+std::vector<FitVariables::Six> FitVariables::jacobian(MaternCovariance const& shape) const {
+  std::vector<Six> J(size(), Six{});
+  double const turned = 2 * radians_per_degree * shape.angle, c = std::cos(turned),
+               s = std::sin(turned);
   auto const slope = [this](double v) { return (v + unit_) * (v + unit_) / unit_; };
   for (std::size_t i = 0; i < size(); ++i) {
     if (kinds_[i] == Kind::Share) J[i][of_sigma2] = -1, J[i][of_nugget] = 1;
@@ -171,8 +197,25 @@ std::vector<Parameters> FitVariables::jacobian(MaternCovariance const& shape) co
     if (kinds_[i] == Kind::Range) J[i][of_range] = shape.range;
     if (kinds_[i] == Kind::Nu) J[i][of_nu] = shape.nu;
     if (kinds_[i] == Kind::Nugget) J[i][of_nugget] = slope(shape.nugget);
+    if (kinds_[i] == Kind::East) J[i][of_stretch] = c, J[i][of_shear] = -s;
+    if (kinds_[i] == Kind::Diagonal) J[i][of_stretch] = s, J[i][of_shear] = c;
   }
   return J;
+}
+
+FitVariables::AllDerivatives FitVariables::all_of(LikelihoodDerivatives const& derivatives) {
+  AllDerivatives all{};
+  for (std::size_t k = 0; k < 4; ++k) {
+    all.by[k] = derivatives.gradient.by[k];
+    std::copy_n(derivatives.information[k].begin(), 4, all.information[k].begin());
+  }
+  for (std::size_t d = 0; d < 2; ++d) {
+    all.by[of_stretch + d] = derivatives.by_directions[d];
+    all.information[of_stretch + d] = derivatives.information_of_directions[d];
+    for (std::size_t k = 0; k < 4; ++k)
+      all.information[k][of_stretch + d] = all.information[of_stretch + d][k];
+  }
+  return all;
 }
 
 // log s is one more variable. Its row of the information is h and h_s, its derivative g_s. It is
@@ -181,7 +224,7 @@ Quadratic FitVariables::model(MaternCovariance const& shape, double sill, double
                               std::int64_t degrees,
                               LikelihoodDerivatives const& derivatives) const {
   auto const J = jacobian(shape);
-  auto const& information = derivatives.information;
+  auto const [by, information] = all_of(derivatives);
   Parameters const of_sill = {shape.sigma2, 0, 0, shape.nugget};
   double const h_s = rss / (2 * sill), g_s = h_s - static_cast<double>(degrees) / 2;
   double by_share = 0;
@@ -197,9 +240,9 @@ Quadratic FitVariables::model(MaternCovariance const& shape, double sill, double
   result.H.assign(size(), std::vector<double>(size(), 0));
   for (std::size_t i = 0; i < size(); ++i) {
     if (!is_free && kinds_[i] == Kind::Share) follows[i] = by_share;
-    for (std::size_t k = 0; k < 4; ++k) {
+    for (std::size_t k = 0; k < by.size(); ++k) {
       if (J[i][k] == 0) continue;
-      result.g[i] += J[i][k] * derivatives.gradient.by[k];
+      result.g[i] += J[i][k] * by[k];
       for (std::size_t l = 0; l < 4; ++l)
         if (of_sill[l] != 0) h[i] += J[i][k] * information[k][l] * of_sill[l];
     }
@@ -207,8 +250,9 @@ Quadratic FitVariables::model(MaternCovariance const& shape, double sill, double
   }
   for (std::size_t i = 0; i < size(); ++i)
     for (std::size_t j = 0; j < size(); ++j) {
-      for (std::size_t k = 0; k < 4; ++k)
-        for (std::size_t l = 0; l < 4; ++l) result.H[i][j] += J[i][k] * information[k][l] * J[j][l];
+      for (std::size_t k = 0; k < by.size(); ++k)
+        for (std::size_t l = 0; l < by.size(); ++l)
+          if (J[i][k] != 0 && J[j][l] != 0) result.H[i][j] += J[i][k] * information[k][l] * J[j][l];
       result.H[i][j] += is_free
                             ? -h[i] * h[j] / h_s
                             : follows[i] * h[j] + h[i] * follows[j] + follows[i] * follows[j] * h_s;
@@ -219,7 +263,8 @@ Quadratic FitVariables::model(MaternCovariance const& shape, double sill, double
 std::array<bool, 4> FitVariables::at_bound(std::span<double const> x, MaternCovariance const& theta,
                                            double slack) const {
   std::array<bool, 4> result{};
-  Parameters const p = parameters_of(theta);
+  Parameters p = parameters_of(theta);
+  if (directions_) p[of_range] *= std::sqrt(theta.ratio);
   for (std::size_t k = 0; k < 4; ++k)
     result[k] =
         !fixed_[k] && (p[k] <= least_[k] * (1 + slack) || p[k] >= largest_[k] / (1 + slack));

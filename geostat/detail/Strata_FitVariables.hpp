@@ -25,6 +25,10 @@ namespace strata::geostat::detail {
 /// the logarithm of a nugget would go on for ever. Other variances v have the variable v / (v + v0)
 /// for the sill v0 of the start. Such are variances of which one is fixed, or whose bounds, which
 /// are no box then, matter.
+///
+/// Directions are searched as kappa cos 2 angle and kappa sin 2 angle, with kappa = -log ratio,
+/// beside the geometric mean of both axes' ranges. The likelihood is smooth in these where there
+/// are no directions, kappa = 0, too.
 class FitVariables {
  public:
   /// Throws   ValueError as `fit` does.
@@ -70,7 +74,14 @@ class FitVariables {
                                double slack) const;
 
  private:
-  enum class Kind : std::uint8_t { Share, Sigma2, Range, Nu, Nugget };
+  using Six = std::array<double, 6>;
+  // By sigma2, range, nu, nugget, stretch and shear.
+  struct AllDerivatives {
+    Six by;
+    std::array<Six, 6> information;
+  };
+  static AllDerivatives all_of(LikelihoodDerivatives const& derivatives);
+  enum class Kind : std::uint8_t { Share, Sigma2, Range, Nu, Nugget, East, Diagonal };
   void add(Kind kind, double lower, double upper);
   std::optional<std::size_t> find(Kind kind) const;
   // Least and largest sill, and the derivative of log sill by the share where the one that is asked
@@ -80,12 +91,14 @@ class FitVariables {
   };
   Sills sills(MaternCovariance const& shape) const;
   // d shape / d variable, for all of them.
-  std::vector<Parameters> jacobian(MaternCovariance const& shape) const;
+  std::vector<Six> jacobian(MaternCovariance const& shape) const;
 
+  Covariance model_;                    // of this family
   Parameters start_, least_, largest_;  // of the parameters
   std::array<bool, 4> fixed_;
   bool has_sill_;
   double unit_;  // v0
+  bool directions_;
   std::vector<Kind> kinds_;
   std::vector<double> lower_, upper_;
 };

@@ -3,7 +3,7 @@
 #include <geostat/detail/Strata_MaternColumns.hpp>
 
 #include <core/kokkos_ext/Strata_HostVectors.hpp>
-#include <geostat/detail/Strata_MaternKernel.hpp>
+#include <geostat/model/detail/Strata_Correlation.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -43,10 +43,15 @@ STRATA_INLINE double decay(double x) {
   return power + power * (r + r * r * p);
 }
 
+double far_from(ColumnCovariance const& c, double h) {
+  return is_matern(c.family) ? matern_closed_form(c.nu, h) : plain_terms(c.family, c.nu, h).value;
+}
+
 // Padded to whole vectors, so that no entry is evaluated in another way than its neighbours.
-template <class Polynomial>
+template <class Near>
 STRATA_INLINE void run(ColumnCovariance const& c, Location const& from, double const* x,
-                       double const* y, std::int64_t n, double* C, Polynomial const& polynomial) {
+                       double const* y, std::int64_t n, double* C, double farthest,
+                       Near const& correlation) {
   double dx[chunk], dy[chunk], h[chunk], value[chunk];
   for (std::int64_t first = 0; first < n; first += chunk) {
     std::int64_t const count = std::min(chunk, n - first),
@@ -59,13 +64,13 @@ STRATA_INLINE void run(ColumnCovariance const& c, Location const& from, double c
     for (std::int64_t i = 0; i < padded; ++i) {
       h[i] = std::sqrt(dx[i] * dx[i] + dy[i] * dy[i]) / c.range;
       double const near = h[i] < farthest ? h[i] : farthest;
-      value[i] = c.sigma2 * (polynomial(near) * decay(near));
+      value[i] = c.sigma2 * correlation(near);
     }
     bool all_near = true;
     for (std::int64_t i = 0; i < count; ++i) all_near &= h[i] < farthest;
     if (!all_near)
       for (std::int64_t i = 0; i < count; ++i)
-        if (!(h[i] < farthest)) value[i] = c.sigma2 * matern_closed_form(c.nu, h[i]);
+        if (!(h[i] < farthest)) value[i] = c.sigma2 * far_from(c, h[i]);
     std::copy_n(value, count, C + first);
   }
 }
@@ -105,9 +110,14 @@ STRATA_INLINE void look_up(ColumnCovariance const& c, Location const& from, doub
 STRATA_INLINE void run(ColumnCovariance const& c, Location const& from, double const* x,
                        double const* y, std::int64_t n, double* C) {
   if (c.table) return look_up(c, from, x, y, n, C);
-  if (c.nu == 0.5) return run(c, from, x, y, n, C, [](double) { return 1.0; });
-  if (c.nu == 1.5) return run(c, from, x, y, n, C, [](double h) { return 1 + h; });
-  run(c, from, x, y, n, C, [](double h) { return 1 + h + h * h / 3; });
+  if (c.family == Family::Gaussian)
+    return run(c, from, x, y, n, C, 26, [](double h) { return decay(h * h); });
+  if (c.family == Family::Spherical)
+    return run(c, from, x, y, n, C, 1, [](double h) { return (1 - h) * (1 - h) * (1 + h / 2); });
+  if (c.nu == 0.5) return run(c, from, x, y, n, C, farthest, [](double h) { return decay(h); });
+  if (c.nu == 1.5)
+    return run(c, from, x, y, n, C, farthest, [](double h) { return (1 + h) * decay(h); });
+  run(c, from, x, y, n, C, farthest, [](double h) { return (1 + h + h * h / 3) * decay(h); });
 }
 
 void run_16(ColumnCovariance const& c, Location const& from, double const* x, double const* y,

@@ -5,6 +5,7 @@
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <geostat/Strata_Locations.hpp>
+#include <geostat/model/Strata_Family.hpp>
 #include <geostat/model/detail/Strata_MaternTable.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -14,17 +15,19 @@
 
 namespace strata::geostat::detail {
 
-/// sigma2 times the closed form of nu = 1/2, 3/2 or 5/2, or what a table has of another nu.
+/// sigma2 times the closed form of nu = 1/2, 3/2 or 5/2, or what a table has of another nu, or a
+/// Gaussian or spherical correlation.
 struct ColumnCovariance {
   double sigma2, range, nu;
   MaternTable const* table = nullptr;
+  Family family = Family::Matern;
 };
 
 /// C[i] = C(h_i) for the distances h_i of (x[i], y[i]) from a point in the plane, i < n, many at a
 /// time. What an entry is depends on nothing but its two points, which may be exchanged.
 ///
-/// Error    3 ulp for nu = 1/2, 4 for the other closed forms, beside what the distance's rounding
-///          makes (tested); of a table see MaternTable.
+/// Error    3 ulp for nu = 1/2, 4 for the others without a table, beside what the distance's
+///          rounding makes (tested); of a table see MaternTable.
 using MaternColumn = void(ColumnCovariance const& covariance, Location const& from, double const* x,
                           double const* y, std::int64_t n, double* C);
 
@@ -59,6 +62,7 @@ struct MaternColumns {
   Location const* points;    // of the columns
   std::int64_t on_diagonal;  // the row of column 0 that is the same location
   double nugget;
+  double const* errors;  // of the rows; nullptr: none
   bool lower;
   MatrixView A;
 
@@ -66,7 +70,8 @@ struct MaternColumns {
     auto const rows = static_cast<std::int64_t>(A.extent(0));
     std::int64_t const first = lower ? j : 0, diagonal = on_diagonal + j;
     column(covariance, points[j], x + first, y + first, rows - first, &A(first, j));
-    if (diagonal >= 0 && diagonal < rows) A(diagonal, j) += nugget;
+    if (diagonal >= 0 && diagonal < rows)
+      A(diagonal, j) += nugget + (errors ? errors[diagonal] : 0.0);
   }
 };
 

@@ -5,7 +5,9 @@
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <geostat/Strata_Locations.hpp>
+#include <geostat/model/Strata_Covariance.hpp>
 #include <geostat/model/detail/Strata_BesselK.hpp>
+#include <geostat/model/detail/Strata_Correlation.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -15,23 +17,6 @@
 #include <vector>
 
 namespace strata::geostat::detail {
-
-inline bool has_closed_form(double nu) { return nu == 0.5 || nu == 1.5 || nu == 2.5; }
-
-// 2^(1-nu) / Gamma(nu) x^nu K_nu(x) for nu = 1/2, 3/2, 5/2.
-KOKKOS_INLINE_FUNCTION double matern_closed_form(double nu, double x) {
-  double const polynomial = nu == 0.5 ? 1.0 : nu == 1.5 ? 1.0 + x : 1.0 + x + x * x / 3;
-  return x > 800 ? 0.0 : polynomial * Kokkos::exp(-x);  // avoids inf * 0
-}
-
-// The same and -x times its derivative by x; nothing of the one by nu.
-KOKKOS_INLINE_FUNCTION MaternTerms matern_closed_terms(double nu, double x) {
-  if (x > 800) return {0, 0, 0};
-  double const value = nu == 0.5 ? 1.0 : nu == 1.5 ? 1.0 + x : 1.0 + x + x * x / 3;
-  double const slope = nu == 0.5 ? x : nu == 1.5 ? x * x : x * x * (1 + x) / 3;
-  double const decay = Kokkos::exp(-x);
-  return {value * decay, slope * decay, 0};
-}
 
 /// A BesselK or MaternGradient of nu, which need not work where there is a closed form.
 template <class Terms>
@@ -54,6 +39,45 @@ class MaternCorrelation {
  private:
   BesselK bessel_;
   bool closed_;
+};
+
+/// rho(x) of any family, what depends on nu alone worked out by the constructor.
+class Correlation {
+ public:
+  explicit Correlation(Covariance const& c)
+      : matern_(is_matern(c.family) ? c.order() : 0.5), family_(c.family), nu_(c.nu) {}
+
+  KOKKOS_FUNCTION double operator()(double x) const {
+    bool const is_plain = family_ != Family::Matern && family_ != Family::Exponential;
+    return is_plain ? plain_terms(family_, nu_, x).value : matern_(x);
+  }
+  /// Whether Matern's functions are evaluated, and have no closed form.
+  bool has_bessel() const { return is_matern(family_) && !matern_.is_closed(); }
+  /// Whether hosts evaluate it in vectors without a table.
+  bool is_vectorised() const { return family_ != Family::PoweredExponential && !has_bessel(); }
+  double order() const { return matern_.order(); }
+  Family family() const { return family_; }
+
+ private:
+  MaternCorrelation matern_;
+  Family family_;
+  double nu_;
+};
+
+/// The plane in which a covariance with directions has none: u along the major axis, v across it,
+/// stretched by 1 / ratio.
+struct Directions {
+  double cosine = 1, sine = 0, stretch = 1;
+  bool differ = false;
+
+  /// Turned although there are no directions: for derivatives.
+  explicit Directions(Covariance const& c, bool turned = false);
+  Location operator()(Location const& at) const {
+    if (!differ) return at;
+    return {at.x * sine + at.y * cosine, (at.x * cosine - at.y * sine) * stretch, at.cosine};
+  }
+  /// All of them.
+  Locations operator()(Locations locations) const;
 };
 
 // A(i, j) for the rows and columns from `first_row` and `first_col` on; below the diagonal of the

@@ -33,14 +33,16 @@ void fill_columns(Exec const& exec, CovarianceGradient<typename Exec::memory_spa
       });
 }
 
-template <class Exec, class Block>
-void subtract_and_scale(Exec const& exec, Block const& A, double factor, Block const& B,
-                        double scale) {
+// A = (A - N B) / scale, N the diagonal of nugget and known errors, if there are any.
+template <class Exec, class Block, class Errors>
+void subtract_and_scale(Exec const& exec, Block const& A, double nugget, Errors const& errors,
+                        Block const& B, double scale) {
+  bool const has_errors = errors.extent(0) > 0;
   for_each_element(
       "strata::geostat::restricted_information::by_sigma2", exec,
       static_cast<std::int64_t>(A.extent(0)), static_cast<std::int64_t>(A.extent(1)),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
-        A(i, j) = (A(i, j) - factor * B(i, j)) / scale;
+        A(i, j) = (A(i, j) - (nugget + (has_errors ? errors(i) : 0)) * B(i, j)) / scale;
       });
 }
 
@@ -54,7 +56,10 @@ std::array<Block, 4> products(Exec const& exec, CovarianceFactor<Exec>& factor, 
   for (Block& one : D)
     one = allocate_zeros<Block>(exec, "strata::geostat::restricted_information::D", n, k);
   factor.apply(exec, T, D[sigma2]);
-  subtract_and_scale(exec, D[sigma2], factor.covariance().nugget, T, factor.covariance().sigma2);
+  auto const errors = copy_of<typename Exec::memory_space>(
+      exec, factor.locations().error_variances, "strata::geostat::restricted_information::errors");
+  subtract_and_scale(exec, D[sigma2], factor.covariance().nugget, errors, T,
+                     factor.covariance().sigma2);
   Kokkos::deep_copy(exec, D[nugget], T);
   CovarianceGradient<typename Exec::memory_space> const gradient(exec, factor.covariance(),
                                                                  factor.locations(), by_nu);
@@ -98,8 +103,10 @@ double column_product(HostMatrix const& A, std::size_t i, HostMatrix const& B, s
 template <class Exec>
 std::array<Parameters, 4> restricted_information(Exec const& exec, CovarianceFactor<Exec>& factor,
                                                  Trend const& trend,
-                                                 std::array<bool, 4> const& wanted,
+                                                 std::array<bool, 4> const& asked,
                                                  ManySolves& solves) {
+  auto wanted = asked;
+  wanted[nu] = wanted[nu] && has_shape(factor.covariance().family);
   std::vector<double> const nothing(static_cast<std::size_t>(factor.order()), 0);
   auto const of_trend = weights(exec, factor, nothing, trend);
   auto const D = products(exec, factor, of_trend.trend, wanted[nu]);

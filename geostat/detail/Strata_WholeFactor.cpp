@@ -89,7 +89,9 @@ void WholeFactor<Exec>::refactor(MaternCovariance const& covariance, Locations c
   MaternCovariance scaled = covariance;
   scaled.sigma2 = std::ldexp(covariance.sigma2, -2 * exponent_);
   scaled.nugget = std::ldexp(covariance.nugget, -2 * exponent_);
-  CovarianceEntries<Space> const entries(exec_, scaled, locations);
+  Locations at = locations;
+  for (double& error : at.error_variances) error = std::ldexp(error, -2 * exponent_);
+  CovarianceEntries<Space> const entries(exec_, scaled, at);
   entries.fill(exec_, H_, Triangle::Lower);
   measure();
   fill_seconds_ = timer.seconds();

@@ -10,6 +10,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Random.hpp>
+#include <geostat/Strata_Prediction.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -49,12 +50,13 @@ class Conditional {
   using Block = typename CovarianceFactor<Exec>::Block;
 
   Conditional(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<double const> values,
-              Locations const& at, Trend const& trend, std::vector<double> const& F)
-      : exec_(exec), factor_(factor), at_(at), blas_(exec) {
+              Locations const& at, Trend const& trend, std::vector<double> const& F,
+              NuggetIs nugget)
+      : exec_(exec), factor_(factor), at_(at), nugget_(nugget), blas_(exec) {
     auto const weights = detail::weights(exec, factor, values, trend);
     std::int64_t const n = factor.order(), N = at.size(), k = trend.columns();
     CovarianceEntries<typename Exec::memory_space> const entries(exec, factor.covariance(),
-                                                                 factor.locations(), at);
+                                                                 factor.locations(), at, nugget);
     V_ = allocate<Block>(exec, "strata::geostat::simulate::V", n, N);
     entries.fill(exec, 0, 0, V_);
     auto const forms = allocate<Block>(exec, "strata::geostat::simulate::forms", N, k + 1);
@@ -85,9 +87,8 @@ class Conditional {
 
   // The factor of the covariance and a ridge, or nothing.
   bool refactor(double ridge) {
-    MaternCovariance field = factor_.covariance();
-    field.nugget = 0;
-    CovarianceEntries<typename Exec::memory_space> const entries(exec_, field, at_, at_);
+    CovarianceEntries<typename Exec::memory_space> const entries(exec_, factor_.covariance(), at_,
+                                                                 at_, nugget_);
     entries.fill(exec_, 0, 0, K_);
     add_to_diagonal(exec_, K_, ridge);
     blas_.syrk(Uplo::Lower, Op::Trans, -1, matrix_ref(V_), 1, matrix_ref(K_));
@@ -125,6 +126,7 @@ class Conditional {
   Exec const& exec_;
   CovarianceFactor<Exec>& factor_;
   Locations const& at_;
+  NuggetIs nugget_;
   LeafBlas<Exec> blas_;
   Block V_, D_, K_;
 };
@@ -146,11 +148,12 @@ Simulation simulate(Exec const& exec, CovarianceFactor<Exec>& factor,
   Region const region(exec, "strata::geostat::simulate");
   auto const F = together(factor.comm(), [&] {
     check_simulation(factor.order(), new_locations.size(), options, factor.map().is_mixed());
+    detail::check_variation(factor.locations(), values, options.nugget);
     return trend.rows(new_locations.size(), options.trend_columns);
   });
   Simulation result;
   if (new_locations.size() == 0) return result;
-  Conditional<Exec> conditional(exec, factor, values, new_locations, trend, F);
+  Conditional<Exec> conditional(exec, factor, values, new_locations, trend, F, options.nugget);
   for (double const ridge : {0.0, 1e-12, 1e-10, 1e-8}) {
     result.ridge = ridge;
     if (!conditional.refactor(ridge * factor.covariance().sigma2)) continue;

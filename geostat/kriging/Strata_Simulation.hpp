@@ -20,6 +20,7 @@ struct SimulationOptions {
   std::uint64_t seed = 1;  ///< seed of the normal numbers, which every backend draws alike
   /// The trend's columns at the new locations, as of `PredictionOptions`.
   std::vector<std::vector<double>> trend_columns = {};
+  NuggetIs nugget = NuggetIs::Error;  ///< what it is there: a variation is in the fields
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more than this
 };
 

@@ -6,7 +6,6 @@
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <geostat/vecchia/Strata_MaximinOrder.hpp>
 #include <geostat/vecchia/detail/Strata_ResponseSums.hpp>
 #include <geostat/vecchia/detail/Strata_VecchiaData.hpp>
 
@@ -20,7 +19,6 @@ namespace strata::geostat {
 
 namespace {
 
-constexpr std::int64_t most_neighbours = 1000;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 using detail::ResponseColumns;
@@ -77,29 +75,29 @@ std::vector<ResponseTerm> terms_of(ResponseColumns const& c, bool derivatives) {
                                   {Kind::Column, ResponseColumns::rounding},
                                   {Kind::Triple, ResponseColumns::rounding, c.data(0)}};
   for_each_pair(c.q, [&](int a, int b) { terms.push_back({Kind::Product, c.data(a), c.data(b)}); });
-  for (int j = 0; derivatives && j < 4; ++j) {
+  for (int j = 0; derivatives && j < c.parameters; ++j) {
     terms.push_back({Kind::Column, c.slope(j)});
     for_each_pair(c.q, [&](int a, int b) {
       terms.push_back(
           {Kind::Derivative, c.data(a), c.data(b), c.slope(j), c.product(b, j), c.product(a, j)});
     });
   }
-  for (int k = 0; derivatives && k < 4; ++k)
+  for (int k = 0; derivatives && k < c.parameters; ++k)
     for (int j = 0; j <= k; ++j) terms.push_back({Kind::Column, c.information(j, k)});
   return terms;
 }
 
 // The sums in the order of `terms_of`.
-VecchiaSums unpacked(std::vector<double> const& sums, int q, bool derivatives) {
+VecchiaSums unpacked(std::vector<double> const& sums, ResponseColumns const& c, bool derivatives) {
   VecchiaSums result;
   std::size_t next = 0;
   result.log_det = sums[next++];
   result.rounding = sums[next++];
   result.form_rounding = sums[next++];
   auto const square = [&] {
-    auto const n = static_cast<std::size_t>(q);
+    auto const n = static_cast<std::size_t>(c.q);
     std::vector<double> G(n * n);
-    for_each_pair(q, [&](int a, int b) {
+    for_each_pair(c.q, [&](int a, int b) {
       auto const i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
       G[i + j * n] = G[j + i * n] = sums[next++];
     });
@@ -107,11 +105,12 @@ VecchiaSums unpacked(std::vector<double> const& sums, int q, bool derivatives) {
   };
   result.G = square();
   if (!derivatives) return result;
-  for (std::size_t j = 0; j < 4; ++j) {
+  auto const parameters = static_cast<std::size_t>(c.parameters);
+  for (std::size_t j = 0; j < parameters; ++j) {
     result.log_det_by[j] = sums[next++];
     result.G_by[j] = square();
   }
-  for (std::size_t k = 0; k < 4; ++k)
+  for (std::size_t k = 0; k < parameters; ++k)
     for (std::size_t j = 0; j <= k; ++j)
       result.information[j][k] = result.information[k][j] = sums[next++];
   return result;
@@ -132,21 +131,28 @@ std::int64_t first_without_variance(Exec const& exec,
   return 0;
 }
 
+// What is differentiated by beside the range and the variances.
+struct Also {
+  bool nu = false, directions = false;
+};
+
 template <bool derivatives, class Exec>
 void launch(Exec const& exec, detail::VecchiaData<typename Exec::memory_space> const& data,
-            MaternCovariance const& c, bool by_nu,
-            detail::ResponseRows<typename Exec::memory_space> const& rows) {
+            detail::Points<typename Exec::memory_space> const& points, MaternCovariance const& c,
+            Also by, detail::ResponseRows<typename Exec::memory_space> const& rows) {
   using Kernel = detail::VecchiaKernel<Exec, derivatives>;
   using Policy = Kokkos::TeamPolicy<Exec>;
   constexpr std::size_t most_in_fast_memory = 40 * 1024;  // beyond it only some devices have it
   int const q = static_cast<int>(data.columns.extent(1)), ld = static_cast<int>(data.largest);
-  std::size_t const bytes = Kernel::scratch_bytes(ld, q, by_nu);
+  std::size_t const bytes = Kernel::scratch_bytes(ld, q, by.nu, by.directions);
   int const level = bytes <= most_in_fast_memory ? 0 : 1;
-  Kernel const kernel{{c, data.locations.metric, data.pairs, by_nu},
+  Kernel const kernel{{c, data.locations.metric, data.pairs, by.nu},
                       data.blocks,
-                      data.points,
+                      points,
+                      data.errors,
                       data.columns,
-                      by_nu,
+                      by.nu,
+                      by.directions,
                       ld,
                       level,
                       rows};
@@ -165,38 +171,6 @@ void launch(Exec const& exec, detail::VecchiaData<typename Exec::memory_space> c
 
 }  // namespace
 
-VecchiaBlocks vecchia_blocks(Locations const& locations, VecchiaOptions const& options) {
-  Stopwatch watch;
-  auto const order = maximin_order(locations);
-  double const seconds = watch.lap();
-  auto result = vecchia_blocks(locations, order, options);
-  result.report.order_seconds = seconds;
-  return result;
-}
-
-VecchiaBlocks vecchia_blocks(Locations const& locations, std::span<std::int64_t const> order,
-                             VecchiaOptions const& options) {
-  STRATA_REQUIRE(ValueError, options.neighbours >= 0 && options.neighbours <= most_neighbours,
-                 "vecchia_blocks: ", options.neighbours, " neighbours, must be 0 to ",
-                 most_neighbours);
-  VecchiaBlocks result;
-  auto& report = result.report;
-  Stopwatch watch;
-  auto const neighbours = ordered_neighbours(locations, order, options.neighbours);
-  report.neighbour_seconds = watch.lap();
-  std::int64_t const most = std::max<std::int64_t>(2 * options.neighbours + 2, 16);
-  result.blocks = options.grouped ? grouped_blocks(neighbours, order, most)
-                                  : blocks_of_neighbours(neighbours, order);
-  report.block_seconds = watch.lap();
-  report.neighbours = options.neighbours;
-  report.blocks = result.blocks.size();
-  report.largest = result.blocks.largest();
-  for (auto const position : result.blocks.responses)
-    report.conditioned_on +=
-        static_cast<double>(position) / static_cast<double>(result.blocks.responses.size());
-  return result;
-}
-
 template <class Exec>
 Vecchia<Exec>::Vecchia(Exec const& exec, Locations const& locations, std::span<double const> values,
                        Trend const& trend, ConditioningBlocks const& blocks) {
@@ -209,7 +183,10 @@ Vecchia<Exec>::Vecchia(Exec const& exec, Locations const& locations, std::span<d
   data_ = std::make_unique<detail::VecchiaData<Space>>();
   data_->locations = locations;
   data_->trend = trend;
-  data_->has_copies = find_copies(locations, values).places > 0;
+  auto const& errors = locations.error_variances;
+  bool const all_err =
+      !errors.empty() && std::ranges::all_of(errors, [](double e) { return e > 0; });
+  data_->needs_nugget = !all_err && find_copies(locations, values).places > 0;
   data_->largest = blocks.largest();
   data_->pairs = blocks.pairs();
   auto const Q = trend.basis(n);
@@ -225,6 +202,7 @@ Vecchia<Exec>::Vecchia(Exec const& exec, Locations const& locations, std::span<d
                    copied(blocks.members, "strata::geostat::vecchia::members"),
                    copied(blocks.responses, "strata::geostat::vecchia::responses")};
   data_->points = detail::points_of<Space>(exec, locations);
+  data_->errors = copied(errors, "strata::geostat::vecchia::errors");
   using Columns = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
   using HostColumns = Kokkos::View<double const**, Kokkos::LayoutLeft, Kokkos::HostSpace,
                                    Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -258,18 +236,24 @@ Trend const& Vecchia<Exec>::trend() const {
 
 template <class Exec>
 VecchiaSums Vecchia<Exec>::sums(Exec const& exec, MaternCovariance const& shape, bool derivatives,
-                                bool by_nu) const {
+                                bool by_nu, bool by_directions) const {
   Region const region(exec, "strata::geostat::vecchia::sums");
-  shape.check();
-  if (data_->has_copies && shape.nugget == 0) check_distinct(data_->locations);
+  Locations const& locations = data_->locations;
+  check_covariance(shape, {.x = {}, .y = {}, .metric = locations.metric});  // these are checked
+  if (data_->needs_nugget && shape.nugget == 0) check_distinct(locations);
   using Space = typename Exec::memory_space;
-  ResponseColumns const columns{static_cast<int>(data_->columns.extent(1))};
+  ResponseColumns const columns{static_cast<int>(data_->columns.extent(1)), by_directions ? 6 : 4};
+  auto const points =
+      shape.has_directions() || by_directions
+          ? detail::points_of<Space>(exec, detail::Directions(shape, by_directions)(locations))
+          : data_->points;
   auto const rows = allocate<detail::ResponseRows<Space>>(exec, "strata::geostat::vecchia::rows",
                                                           size(), columns.size(derivatives));
-  derivatives ? launch<true>(exec, *data_, shape, by_nu, rows)
-              : launch<false>(exec, *data_, shape, false, rows);
+  Also const by{by_nu && has_shape(shape.family), by_directions};
+  derivatives ? launch<true>(exec, *data_, points, shape, by, rows)
+              : launch<false>(exec, *data_, points, shape, {}, rows);
   auto result =
-      unpacked(detail::sums_of(exec, rows, terms_of(columns, derivatives)), columns.q, derivatives);
+      unpacked(detail::sums_of(exec, rows, terms_of(columns, derivatives)), columns, derivatives);
   if (!std::isfinite(result.log_det)) result.info = first_without_variance(exec, rows);
   return result;
 }
@@ -324,12 +308,13 @@ VecchiaProfile Vecchia<Exec>::profile(VecchiaSums const& sums, double sill) cons
 template <class Exec>
 detail::LikelihoodDerivatives Vecchia<Exec>::derivatives(VecchiaSums const& sums,
                                                          VecchiaProfile const& profile,
+                                                         MaternCovariance const& shape,
                                                          std::array<bool, 4> const& wanted) const {
   auto const k = static_cast<std::size_t>(data_->trend.columns()), q = k + 1;
   bool const restricted = data_->trend.criterion() == Criterion::REML;
-  detail::LikelihoodDerivatives result;
-  result.gradient.info = sums.info;
-  for (std::size_t j = 0; j < 4; ++j) {
+  bool const by_directions = !sums.G_by[4].empty();
+  std::array<double, 6> by{};
+  for (std::size_t j = 0; j < (by_directions ? 6u : 4u); ++j) {
     // The form is (1, -b)' G (1, -b) for the best b, and log det A has the slope tr(A^-1 A_j).
     std::vector<double> v(q, 1);
     for (std::size_t a = 0; a < k; ++a) v[a + 1] = data_->taken[a] - profile.basis_coefficients[a];
@@ -344,12 +329,23 @@ detail::LikelihoodDerivatives Vecchia<Exec>::derivatives(VecchiaSums const& sums
       detail::substitute_transposed(profile.L, column);
       trace += column[a];
     }
-    bool const is_known = wanted[j] && sums.info == 0;
-    result.gradient.by[j] =
-        is_known ? -0.5 * (sums.log_det_by[j] + form / profile.sill + trace) : nan;
-    for (std::size_t l = 0; l < 4; ++l)
-      result.information[j][l] = is_known && wanted[l] ? sums.information[j][l] : 0;
+    by[j] = sums.info == 0 ? -0.5 * (sums.log_det_by[j] + form / profile.sill + trace) : nan;
   }
+  detail::LikelihoodDerivatives result;
+  result.gradient.info = sums.info;
+  if (by_directions) detail::take_directions(shape, by, result);
+  auto const is_known = [&](std::size_t j) {
+    return sums.info == 0 && (j >= 4 || (wanted[j] && (j != 2 || has_shape(shape.family))));
+  };
+  for (std::size_t j = 0; j < 4; ++j) result.gradient.by[j] = is_known(j) ? by[j] : nan;
+  for (std::size_t j = 0; j < 6; ++j)
+    for (std::size_t l = 0; l < 6; ++l) {
+      double const entry = is_known(j) && is_known(l) ? sums.information[j][l] : 0;
+      if (j >= 4)
+        result.information_of_directions[j - 4][l] = entry;
+      else if (l < 4)
+        result.information[j][l] = entry;
+    }
   return result;
 }
 
@@ -365,8 +361,8 @@ template <class Exec>
 LikelihoodGradient Vecchia<Exec>::gradient(Exec const& exec, MaternCovariance const& c,
                                            std::array<bool, 4> const& wanted) const {
   Stopwatch const watch;
-  auto const all = sums(exec, c, true, wanted[2]);
-  LikelihoodGradient result = derivatives(all, profile(all, 1), wanted).gradient;
+  auto const all = sums(exec, c, true, wanted[2], c.has_directions());
+  LikelihoodGradient result = derivatives(all, profile(all, 1), c, wanted).gradient;
   result.seconds = watch.seconds();
   return result;
 }
@@ -378,10 +374,12 @@ FisherInformation Vecchia<Exec>::information(Exec const& exec, MaternCovariance 
   auto const all = sums(exec, c, true, wanted[2]);
   FisherInformation result;
   result.info = all.info;
-  result.of = all.information;
+  auto const known = [&](std::size_t j) {
+    return all.info == 0 && wanted[j] && (j != 2 || has_shape(c.family));
+  };
   for (std::size_t j = 0; j < 4; ++j)
     for (std::size_t l = 0; l < 4; ++l)
-      if (all.info != 0 || !wanted[j] || !wanted[l]) result.of[j][l] = nan;
+      result.of[j][l] = known(j) && known(l) ? all.information[j][l] : nan;
   result.seconds = watch.seconds();
   return result;
 }

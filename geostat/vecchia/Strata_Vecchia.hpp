@@ -18,8 +18,7 @@ namespace strata::geostat {
 
 /// How a likelihood is approximated.
 struct VecchiaOptions {
-  std::int64_t neighbours = 30;  ///< earlier locations that each location is conditioned on; <=
-                                 ///< 1000
+  std::int64_t neighbours = 30;  ///< neighbours of each location, earlier ones; 0 to 1000
   /// Whether locations with nearly the same neighbours share them, which is faster and no less
   /// accurate.
   bool grouped = true;
@@ -47,6 +46,12 @@ VecchiaBlocks vecchia_blocks(Locations const& locations, VecchiaOptions const& o
 /// The same for another order, which is a permutation of the locations.
 VecchiaBlocks vecchia_blocks(Locations const& locations, std::span<std::int64_t const> order,
                              VecchiaOptions const& options);
+/// The same by distances in which a covariance has no directions: the nearest are then the most
+/// correlated.
+///
+/// Throws   ValueError if it has directions, and the locations are on the sphere.
+VecchiaBlocks vecchia_blocks(Locations const& locations, Covariance const& covariance,
+                             VecchiaOptions const& options);
 
 namespace detail {
 template <class MemorySpace>
@@ -56,10 +61,11 @@ struct VecchiaData;
 struct VecchiaSums {
   std::int64_t info = 0;
   double log_det = 0, rounding = 0, form_rounding = 0;
-  std::vector<double> G;                    // [y Q]' S^-1 [y Q], q x q
-  Parameters log_det_by{};                  // derivatives of log_det
-  std::array<std::vector<double>, 4> G_by;  // and of G
-  std::array<Parameters, 4> information{};  // expected
+  std::vector<double> G;  // [y Q]' S^-1 [y Q], q x q
+  // Of sigma2, range, nu, nugget, stretch and shear; the last two where they are wanted.
+  std::array<double, 6> log_det_by{};                  // derivatives of log_det
+  std::array<std::vector<double>, 6> G_by;             // and of G; empty: not wanted
+  std::array<std::array<double, 6>, 6> information{};  // expected
 };
 
 /// The likelihood of S = sill C, and what else the best coefficients of the trend's basis tell.
@@ -82,7 +88,8 @@ struct VecchiaProfile {
 /// the exact one. A large nugget, or a smooth field, asks for more neighbours.
 ///
 /// Memory   4 m + 8 (q + 3) bytes for each of n locations with m neighbours and q - 1 columns of a
-///          trend, and 8 (2 + q) bytes an evaluation, with derivatives 8 (16 + 5 q).
+///          trend, and 8 (2 + q) bytes an evaluation, with derivatives 8 (16 + 5 q), by directions
+///          too 8 (29 + 7 q).
 /// Source   Vecchia, J. R. Stat. Soc. B 50 (1988), doi:10.1111/j.2517-6161.1988.tb01729.x;
 ///          Guinness, Technometrics 60 (2018), doi:10.1080/00401706.2018.1437476; derivatives:
 ///          Guinness, Stat. Comput. 31 (2021), doi:10.1007/s11222-021-09999-1.
@@ -114,13 +121,13 @@ class Vecchia {
   ///          rounding's: each entry of a small matrix is off by an ulp, and a variance that is
   ///          small beside the sill by so much more.
   /// Sync     fences `exec`.
-  /// Throws   what `MaternCovariance::check` throws; ValueError if two locations coincide and there
-  ///          is no nugget.
+  /// Throws   what `check_covariance` throws; ValueError if two locations coincide and there is
+  ///          neither a nugget nor a known error everywhere.
   /// Cost     n m^3 / 3 flops and n m^2 / 2 entries; in groups half as many.
   [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,
                                           MaternCovariance const& covariance) const;
-  /// Its exact gradient, and the expected information; contract as above. The derivative by nu is
-  /// NaN where it is not wanted.
+  /// Its exact gradient; contract as above. The derivative by nu is NaN where it is not wanted, or
+  /// the family has none. Those by angle and ratio are there if the covariance has directions.
   [[nodiscard]] LikelihoodGradient gradient(ExecutionSpace const& exec,
                                             MaternCovariance const& covariance,
                                             std::array<bool, 4> const& wanted = {true, true, true,
@@ -134,12 +141,14 @@ class Vecchia {
 
   /// For fits and predictions.
   [[nodiscard]] detail::VecchiaSums sums(ExecutionSpace const& exec, MaternCovariance const& shape,
-                                         bool derivatives, bool by_nu) const;
+                                         bool derivatives, bool by_nu,
+                                         bool by_directions = false) const;
   /// The likelihood of S = sill C.
   [[nodiscard]] detail::VecchiaProfile profile(detail::VecchiaSums const& sums, double sill) const;
-  /// Its derivatives by the parameters of C.
+  /// Its derivatives by the parameters of C, whose shape it is.
   [[nodiscard]] detail::LikelihoodDerivatives derivatives(detail::VecchiaSums const& sums,
                                                           detail::VecchiaProfile const& profile,
+                                                          MaternCovariance const& shape,
                                                           std::array<bool, 4> const& wanted) const;
   /// The data where kernels read them.
   detail::VecchiaData<typename ExecutionSpace::memory_space> const& data() const { return *data_; }

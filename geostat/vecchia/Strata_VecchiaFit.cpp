@@ -116,8 +116,8 @@ class NeighbourSearch {
     ++evaluations_;
     bool const is_defined = now_.info == 0 && std::isfinite(now_.log_likelihood);
     if (!is_defined) ++undefined_, ++result_.not_positive_definite;
-    bool const first = evaluations_ == 1 || undefined_ == evaluations_ - 1;
-    if (is_defined && (first || now_.log_likelihood > result_.likelihood.log_likelihood)) take();
+    bool const first = evaluations_ == 1 || (is_defined && undefined_ == evaluations_ - 1);
+    if (first || (is_defined && now_.log_likelihood > result_.likelihood.log_likelihood)) take();
     seconds_.push_back(watch.seconds());
     if (options_.on_step)
       options_.on_step({result_.evaluations, theta_, now_, result_.likelihood.log_likelihood});
@@ -135,11 +135,11 @@ class NeighbourSearch {
     Stopwatch const watch;
     take();
     auto const wanted = variables_.wanted();
-    auto const sums = approximation_->sums(exec_, shape_, true, wanted[2]);
+    auto const sums = approximation_->sums(exec_, shape_, true, wanted[2], options_.directions);
     auto const profile = approximation_->profile(sums, sill_);
     seconds_.back() += watch.seconds();
     return variables_.model(shape_, sill_, profile.form_of_shape, degrees_,
-                            approximation_->derivatives(sums, profile, wanted));
+                            approximation_->derivatives(sums, profile, shape_, wanted));
   }
 
   void name_boundaries() {
@@ -182,6 +182,7 @@ std::array<bool, 4> estimated_of(Fit const& fit, std::array<bool, 4> const& fixe
   std::array<bool, 4> result{};
   auto const reasons = why_no_error(fit, fixed);
   for (std::size_t k = 0; k < 4; ++k) result[k] = reasons[k].empty();
+  result[2] = result[2] && has_shape(fit.theta.family);
   return result;
 }
 
@@ -238,17 +239,20 @@ FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locatio
   Stopwatch const watch;
   STRATA_REQUIRE(ValueError, options.search == Search::Scoring, "fit_by_neighbours: the search is ",
                  name_of(options.search), ", must be scoring");
-  detail::FitVariables const variables(options);
-  if (!options.fixed[3] && options.lower.nugget == 0) check_distinct(locations);
+  STRATA_REQUIRE(ValueError, !options.directions || locations.metric == Metric::Euclidean,
+                 "fit_by_neighbours: directions are of the plane, not of the sphere");
+  // With known error variances S is no multiple of a C that the nugget's share tells.
+  detail::FitVariables const variables(options, locations.error_variances.empty());
+  bool const may_vanish = !options.fixed[3] && options.lower.nugget == 0;
+  if (may_vanish && locations.error_variances.empty()) check_distinct(locations);
   detail::check_values(locations.size(), values);
   FittedVecchia<Exec> result;
   NeighbourSearch<Exec> search(exec, locations.size(), options, variables, result);
   Stopwatch set_up;
-  auto const order = maximin_order(locations);
-  double const order_seconds = set_up.lap();
-  auto const blocks = vecchia_blocks(locations, order, how.approximation);
-  result.approximation = blocks.report;
-  result.approximation.order_seconds = order_seconds;
+  // Neighbours are the nearest by the start's directions, and by those that a first search found.
+  Locations without_directions = detail::Directions(options.start)(locations);
+  auto order = maximin_order(without_directions);
+  double order_seconds = set_up.lap();
   constexpr std::int64_t few = 500;
   if (how.first_neighbours > 0 && how.approximation.neighbours > 2 * how.first_neighbours &&
       locations.size() > few) {
@@ -256,19 +260,28 @@ FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locatio
     VecchiaOptions coarse = how.approximation;
     coarse.neighbours = how.first_neighbours;
     search.run(Vecchia<Exec>(exec, locations, values, options.trend,
-                             vecchia_blocks(locations, order, coarse).blocks),
+                             vecchia_blocks(without_directions, order, coarse).blocks),
                std::max(options.tolerance, rough));
+    if (options.directions) {
+      set_up.lap();
+      without_directions = detail::Directions(result.theta)(locations);
+      order = maximin_order(without_directions);
+      order_seconds += set_up.lap();
+    }
   }
+  auto const blocks = vecchia_blocks(without_directions, order, how.approximation);
+  result.approximation = blocks.report;
+  result.approximation.order_seconds = order_seconds;
   result.model.emplace(exec, locations, values, options.trend, blocks.blocks);
   search.run(*result.model, options.tolerance);
   result.evaluation_seconds = search.median_seconds();
   bool const is_there = result.likelihood.info == 0 && std::isfinite(result.noise);
   auto const estimated = estimated_of(result, options.fixed);
   if (is_there) result.information = result.model->information(exec, result.theta, estimated);
+  result.seconds = watch.seconds();
   if (is_there && locations.size() <= how.exact_up_to)
     result.exact = exact_beside(exec, locations, values, options.trend, result.theta,
                                 result.information, estimated, options.factor);
-  result.seconds = watch.seconds();
   return result;
 }
 

@@ -26,7 +26,7 @@ struct VecchiaFitOptions {
 struct ExactBeside {
   Likelihood likelihood;  ///< exact
   /// Where one step of scoring by the exact gradient goes: to the exact maximum, nearly, in
-  /// standard errors of each parameter; NaN where it is not estimated.
+  /// standard errors of each parameter; NaN where it is not estimated. Directions stay.
   Parameters distance{};
   double seconds = 0;  ///< time of both
 };
@@ -44,9 +44,10 @@ struct FittedVecchia : VecchiaFit {
   std::optional<Vecchia<ExecutionSpace>> model;  ///< always one
 };
 
-/// Fit a Matern covariance by Vecchia's approximation, by maximum likelihood or, where the trend
-/// says so, REML. The search is Fisher scoring in a trust region, as `fit` by Search::Scoring, but
-/// with the expected information.
+/// Fit a covariance by Vecchia's approximation, by maximum likelihood or, where the trend says so,
+/// REML. The family and the directions are the start's. The search is Fisher scoring in a trust
+/// region, as `fit` by Search::Scoring, but with the expected information. Fitted directions that a
+/// first search finds choose the neighbours of the second.
 ///
 /// Shape    as for `fit`.
 /// Result   the best that was found, with its standard errors by `standard_errors(information,

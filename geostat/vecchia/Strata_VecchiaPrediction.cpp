@@ -28,11 +28,13 @@ struct LocalKriging {
   Kokkos::View<std::int32_t*, Space> neighbours;
   int n;  // of each place
   detail::Points<Space> points, places;
+  Kokkos::View<double*, Space> errors;  // known variances, if any
+  double at_same_place;                 // a nugget that is a variation of the field
   Kokkos::View<double**, Kokkos::LayoutLeft, Space> data;  // [y Q]
   int level;
   detail::ResponseRows<Space> products;  // v'v, v'z for the columns z
 
-  static std::size_t scratch_bytes(int n, int q) {
+  KOKKOS_FUNCTION static std::size_t scratch_bytes(int n, int q) {
     auto const m = static_cast<std::size_t>(n);
     return 8 * m * (m + static_cast<std::size_t>(q) + 1) + 64;
   }
@@ -50,13 +52,19 @@ struct LocalKriging {
       double const c =
           covariance.sigma2() *
           covariance(points(neighbours(first + i)), points(neighbours(first + j))).value;
-      L.at(i, j) = i == j ? covariance.sigma2() + covariance.nugget() : c;
+      double const error = errors.extent(0) > 0 ? errors(neighbours(first + i)) : 0.0;
+      L.at(i, j) = i == j ? covariance.sigma2() + covariance.nugget() + error : c;
     });
     strata::team_for(member, n * (q + 1), [&](int t) {
       int const i = t % n, p = t / n;
       auto const k = neighbours(first + i);
-      z[t] = p == 0 ? covariance.sigma2() * covariance(points(k), places(place)).value
-                    : data(k, p - 1);
+      if (p > 0) {
+        z[t] = data(k, p - 1);
+        return;
+      }
+      bool const is_here = covariance.is_one_place(points(k), places(place));
+      z[t] = covariance.sigma2() * covariance(points(k), places(place)).value +
+             (is_here ? at_same_place : 0.0);
     });
     member.team_barrier();
     L.factor(n);
@@ -103,8 +111,12 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
   STRATA_REQUIRE(ValueError, profile.likelihood.info == 0, "predict: location ",
                  profile.likelihood.info, " has no positive variance given its neighbours");
   std::int64_t const count = new_locations.size();
-  auto const neighbours =
-      nearest_neighbours(approximation.locations(), new_locations, options.neighbours);
+  detail::check_variation(data.locations, std::vector<double>(data.locations.x.size(), 0),
+                          options.nugget);
+  detail::Directions const turned(c);
+  auto const observed = turned(data.locations), at = turned(new_locations);
+  auto const neighbours = nearest_neighbours(observed, at, options.neighbours);
+  double const varies = options.nugget == NuggetIs::Variation ? c.nugget : 0;
   auto const f = trend.rows(count, options.trend_columns);
   if (count == 0) return {};
   int const q = static_cast<int>(trend.columns()) + 1,
@@ -116,8 +128,10 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
       {{c, new_locations.metric, count * n * (n + 1) / 2, false},
        detail::copy_of<Space>(exec, neighbours.members, "strata::geostat::vecchia::neighbours"),
        n,
-       data.points,
-       detail::points_of<Space>(exec, new_locations),
+       detail::points_of<Space>(exec, observed),
+       detail::points_of<Space>(exec, at),
+       data.errors,
+       varies,
        data.columns,
        0,
        products},
@@ -130,7 +144,7 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
   auto const k = static_cast<std::size_t>(q - 1);
   std::vector<double> rest(k);  // f - Q' S^-1 c
   for (std::int64_t i = 0; i < count; ++i) {
-    double mean = host(i, 1), variance = c.sigma2 - host(i, 0);
+    double mean = host(i, 1), variance = c.sigma2 + varies - host(i, 0);
     for (std::size_t j = 0; j < k; ++j) {
       double const basis = f[static_cast<std::size_t>(i) + j * static_cast<std::size_t>(count)];
       rest[j] = basis - host(i, static_cast<int>(j) + 2);

@@ -17,6 +17,7 @@ struct LocalPredictionOptions {
   std::int64_t neighbours = 60;
   /// The trend's columns at the new locations, as of `PredictionOptions`.
   std::vector<std::vector<double>> trend_columns = {};
+  NuggetIs nugget = NuggetIs::Error;  ///< what it is there
 };
 
 /// Best linear prediction (kriging) of the field at new locations, each from the observations that

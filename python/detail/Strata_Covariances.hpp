@@ -40,22 +40,26 @@ struct AsPython<std::array<geostat::Parameters, 4>> {
   }
 };
 
-/// Rows of two numbers as locations: a copy.
+/// Rows of two numbers as locations, with known error variances of observations there: a copy.
 ///
 /// Throws   ShapeError, ValueError for a metric without that name.
-inline geostat::Locations locations(char const* name, In const& array, std::string const& metric) {
+inline geostat::Locations locations(char const* name, In const& array, std::string const& metric,
+                                    std::optional<In> const& errors = {}) {
   STRATA_REQUIRE(ShapeError, array.ndim() == 2 && array.shape(1) == 2, name, " must be n x 2, has ",
                  array.ndim(), " dimensions", array.ndim() == 2 ? " and " : "",
                  array.ndim() == 2 ? std::to_string(array.shape(1)) + " columns" : "");
-  STRATA_REQUIRE(ValueError, metric == "euclidean" || metric == "great-circle", "no metric '",
-                 metric, "'; there are euclidean, great-circle");
   geostat::Locations found;
-  found.metric = metric == "euclidean" ? geostat::Metric::Euclidean : geostat::Metric::GreatCircle;
+  found.metric = from_name<geostat::Metric>(metric);
   auto const row = array.stride(0), column = array.stride(1);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(array.shape(0)); ++i) {
     found.x.push_back(array.data()[i * row]);
     found.y.push_back(array.data()[i * row + column]);
   }
+  if (!errors) return found;
+  auto const variances = require_vector("error_variances", *errors);
+  STRATA_REQUIRE(ShapeError, variances.size() == found.x.size(), "error_variances are ",
+                 variances.size(), ", ", name, " ", found.x.size());
+  found.error_variances.assign(variances.begin(), variances.end());
   return found;
 }
 

@@ -8,12 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from . import _arrays, _core
-from ._core import CrossValidation, ExactBeside, FitReport, FitStep, Likelihood, Matern, ProfileInterval, StandardErrors, VecchiaReport
+from ._core import Covariance, CrossValidation, ExactBeside, FitReport, FitStep, Likelihood, ProfileInterval, StandardErrors, VecchiaReport
 from ._fit_options import observations, set_options, warn_of_bounds, warn_of_copies
-from ._given import as_places
+from ._given import as_errors, as_places
 from ._kriging import PARAMETERS, Factor, Metric, Parameter, Parameters, Storage, choose
 from ._plot import kriging_map
 from ._trend import Mean, Prediction, Trend
+
+
+Family = Literal["matern", "exponential", "gaussian", "spherical", "powered"]
 
 
 class Fit:
@@ -21,7 +24,7 @@ class Fit:
 
     Attributes
     ----------
-    covariance : Matern
+    covariance : Covariance
         The best that was found.
     likelihood : Likelihood
         There.
@@ -56,7 +59,7 @@ class Fit:
         self._metric: Metric = metric
 
     @property
-    def covariance(self) -> Matern:
+    def covariance(self) -> Covariance:
         """The best that was found."""
         return self.report.covariance
 
@@ -89,7 +92,7 @@ class Fit:
         variances = self.likelihood.coefficient_covariance.diagonal()
         return {name: float(v) ** 0.5 for name, v in zip(self._trend.core.names, variances)}
 
-    def predict(self, new_locations: Any, X_new: Any = None, *, variance: bool = True) -> Prediction:
+    def predict(self, new_locations: Any, X_new: Any = None, *, variance: bool = True, exact: bool = False) -> Prediction:
         """Kriging at new places, with the values and the trend of the fit: see `Factor.predict`.
 
         Of a fit by m neighbours each place is predicted from the 2 m observations nearest to it.
@@ -101,6 +104,8 @@ class Fit:
             The trend's columns there, if the fit has any.
         variance : bool
             Without it takes a fraction of the time.
+        exact : bool
+            As for `Factor.predict`.
 
         Returns
         -------
@@ -116,10 +121,10 @@ class Fit:
         As `Factor.predict`.
         """
         if self._neighbours is None:
-            return self._there()._predict(self.values, new_locations, self._trend, X_new, variance)
+            return self._there()._predict(self.values, new_locations, self._trend, X_new, variance, exact)
         places = as_places("new_locations", new_locations)
         nearest = min(2 * max(self._neighbours.report.neighbours, 1), 1000)
-        return Prediction(self._neighbours.predict(places, self._metric, self._trend.at(X_new, len(places)), nearest), new_locations)
+        return Prediction(self._neighbours.predict(places, self._metric, self._trend.at(X_new, len(places)), nearest, exact), new_locations)
 
     def loo(self, folds: int | Sequence[int] | None = None, *, seed: int = 1) -> CrossValidation:
         """Each observation predicted from the others without a refit: see `Factor.loo`.
@@ -146,7 +151,7 @@ class Fit:
         """
         return self._there()._loo(self.values, self._trend, folds, seed)
 
-    def simulate(self, new_locations: Any, count: int = 1, *, X_new: Any = None, seed: int = 1) -> Any:
+    def simulate(self, new_locations: Any, count: int = 1, *, X_new: Any = None, seed: int = 1, exact: bool = False) -> Any:
         """Fields at new places that agree with the observations: see `Factor.simulate`.
 
         Parameters
@@ -158,6 +163,8 @@ class Fit:
             As for `predict`.
         seed : int
             The same fields for the same seed.
+        exact : bool
+            As for `Factor.predict`.
 
         Returns
         -------
@@ -172,7 +179,7 @@ class Fit:
         ----------
         As `Factor.simulate`.
         """
-        return self._there()._simulate(self.values, new_locations, count, self._trend, X_new, seed)
+        return self._there()._simulate(self.values, new_locations, count, self._trend, X_new, seed, exact)
 
     def standard_errors(self) -> StandardErrors:
         """Of the parameters that were fitted, those at a bound left out: see `Factor.standard_errors`.
@@ -272,9 +279,12 @@ def fit(
     locations: Any,
     values: Any,
     *,
-    start: Matern | None = None,
-    lower: Matern | None = None,
-    upper: Matern | None = None,
+    family: Family = "matern",
+    anisotropy: Literal["fit"] | tuple[float, float] | None = None,
+    error_variances: Any = None,
+    start: Covariance | None = None,
+    lower: Covariance | None = None,
+    upper: Covariance | None = None,
     fixed: Parameters = (),
     mean: Mean = "constant",
     X: Any = None,
@@ -293,37 +303,38 @@ def fit(
     exact_up_to: int = 4096,
     on_step: Callable[[FitStep], object] | None = None,
 ) -> Fit:
-    """Fit a Matern covariance by maximum likelihood.
+    """Fit a covariance by maximum likelihood.
 
     Parameters
     ----------
-    locations : array of float64, (n, 2)
-    values : array of float64, (n,)
-    start, lower, upper : Matern, optional
-        Where the search begins, and its bounds; by default from the extent of the places and
-        the sample variance, without a mean from the mean square of the values, too.
+    locations, values : arrays of float64, (n, 2) and (n,)
+    family : {"matern", "exponential", "gaussian", "spherical", "powered"}
+        The one of `start` where that is given.
+    anisotropy : "fit" or (angle, ratio), optional
+        Angle of the longest range, in degrees clockwise from y, and the range across it by that; by default those of `start`.
+    error_variances : array of float64, (n,), optional
+        As for `Factor`.
+    start, lower, upper : Covariance, optional
+        Where the search begins, and its bounds; by default from the extent of the places and the values.
     fixed : {"sigma2", "range", "nu", "nugget"} or iterable of them
         Parameters that stay as in `start`.
     mean : {"none", "constant"}
-    X : array of float64, (n, k), optional
+    X, names : array of float64, (n, k), and sequence of str, optional
         Columns of a trend, whose coefficients are estimated with the covariance, as `Fit.coefficients`; a constant beside them unless mean is
         "none" or they hold one. A pandas DataFrame's names are kept.
-    names : sequence of str, optional
-        What the columns are called.
     reml : bool
         Maximise the likelihood of contrasts, which the coefficients have no influence on.
     search : {"scoring", "bobyqa", "nelder-mead"}
         By the exact gradient, or without derivatives.
-    tolerance : float
-        Relative, of each parameter.
-    max_evaluations : int
+    tolerance, max_evaluations : float, int
+        Relative, of each parameter; of the likelihood.
     metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `Factor`. With tiles below fp64 the search goes on in fp64 at its end.
     neighbours, exact_up_to : int
         Vecchia's approximation, for many observations: each is conditioned on so many others alone, 1 to 1000, for example 30; 0: the exact
         likelihood. With no more than `exact_up_to` places this is evaluated at the estimate, as `Fit.exact`.
     on_step : callable, optional
-        Called with a `FitStep` after each evaluation; what it raises ends the fit.
+        Called with a `FitStep` after each evaluation; what it raises ends the fit, as does Ctrl-C.
 
     Returns
     -------
@@ -331,21 +342,15 @@ def fit(
 
     Raises
     ------
-    ValueError
-        For a start that is not inside its bounds, naming the parameter; fewer than two values, or all the same; too many neighbours.
+    ValueError, ShapeError, TypeError, MemoryError
+        As `Factor`. ValueError also for a start that is not inside its bounds, naming the parameter; fewer than two values, or all the same; too many neighbours.
     Error
         If this build lacks the search that is asked for: see `can_fit`.
-    ShapeError, TypeError, MemoryError
-        As `Factor`.
 
     Warns
     -----
     UserWarning
         For places that repeat with the same value, and for a parameter at a bound that was not given.
-
-    Notes
-    -----
-    Ctrl-C ends the fit after the evaluation that is under way.
 
     References
     ----------
@@ -353,18 +358,20 @@ def fit(
     Commun. ACM 16 (1973). Both by Johnson, The NLopt package. Neighbours: Guinness, Technometrics 60 (2018), doi:10.1080/00401706.2018.1437476.
     """
     places, observed = observations(locations, values)
+    errors = as_errors(error_variances)
     trend = Trend(mean, X, len(places), reml=reml, names=names)
     how = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
-    options = _core.default_fit_options(places, metric, observed, trend.core)
-    options.choose(search, *how.values())
-    set_options(options, start, lower, upper, fixed)
+    options = _core.default_fit_options(places, metric, observed, trend.core, family if start is None else start.family, errors)
+    options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
+    set_options(options, start, lower, upper, fixed, anisotropy)
     options.tolerance, options.max_evaluations = tolerance, max_evaluations
-    warn_of_copies(places, metric, observed, options)
+    if errors is None:
+        warn_of_copies(places, metric, observed, options)
     factor, model = None, None
     if neighbours == 0:
-        report, found = _core.fit(places, metric, observed, options, on_step)
-        factor = None if found is None else Factor._of(found, metric, places, how)
+        report, found = _core.fit(places, metric, observed, options, on_step, errors)
+        factor = None if found is None else Factor._of(found, metric, places, {**how, "error_variances": errors})
     else:
-        report, model = _core.fit_by_neighbours(places, metric, observed, options, neighbours, exact_up_to, on_step)
+        report, model = _core.fit_by_neighbours(places, metric, observed, options, neighbours, exact_up_to, on_step, errors)
     warn_of_bounds(report, options, lower, upper)
     return Fit(report, factor, (places.copy(), observed), trend, options, model, metric)

@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Literal, Union
 
 from . import _arrays, _core
-from ._core import FitReport, Matern
+from ._core import Covariance, FitReport
 from ._errors import ShapeError
-from ._given import as_places, as_values, require_matern
+from ._given import as_places, as_values, require_covariance
 from ._kriging import PARAMETERS, Metric, Parameters, choose
+
+Anisotropy = Union[Literal["fit"], tuple[float, float], None]
 
 
 def observations(locations: Any, values: Any) -> tuple[_arrays.Array, _arrays.Array]:
@@ -22,19 +24,31 @@ def observations(locations: Any, values: Any) -> tuple[_arrays.Array, _arrays.Ar
     return places, observed
 
 
-def set_options(options: _core.FitOptions, start: Matern | None, lower: Matern | None, upper: Matern | None, fixed: Parameters) -> None:
+def set_options(
+    options: _core.FitOptions, start: Covariance | None, lower: Covariance | None, upper: Covariance | None, fixed: Parameters, anisotropy: Anisotropy
+) -> None:
     """Those that were given, in place of what comes from the data."""
     for name, given in (("start", start), ("lower", lower), ("upper", upper)):
         if given is not None:
-            require_matern(name, given)
-    options.start = options.start if start is None else start
+            require_covariance(name, given)
+    options.start, options.directions = with_axes(options.start if start is None else start, anisotropy), anisotropy == "fit"
     options.lower = options.lower if lower is None else lower
     options.upper = options.upper if upper is None else upper
     chosen = choose(fixed)
-    options.fixed = [name in chosen for name in PARAMETERS]
+    options.fixed = [name in chosen or (name == "nu" and options.start.family not in ("matern", "powered")) for name in PARAMETERS]
 
 
-def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Matern | None, upper: Matern | None) -> None:
+def with_axes(start: Covariance, anisotropy: Anisotropy) -> Covariance:
+    """The start with these directions. Raises ValueError for other words, and a ratio out of range."""
+    if anisotropy is None or anisotropy == "fit":
+        return start
+    if isinstance(anisotropy, str) or len(anisotropy) != 2:
+        raise ValueError(f'anisotropy is {anisotropy!r}, must be "fit" or (angle, ratio)')
+    angle, ratio = anisotropy
+    return Covariance(start.sigma2, start.range, start.nu, start.nugget, family=start.family, angle=angle, ratio=ratio)
+
+
+def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Covariance | None, upper: Covariance | None) -> None:
     """Warn the caller's caller of parameters at bounds that were not given."""
     for name, bound in zip(PARAMETERS, report.at_bound):
         at = getattr(report.covariance, name)

@@ -7,15 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 from . import _arrays
-from ._core import Matern
+from ._core import Covariance
 from ._errors import ShapeError
 
 
-def require_matern(name: str, value: Any) -> None:
+def require_covariance(name: str, value: Any) -> None:
     """Raises TypeError for what is no covariance."""
-    if not isinstance(value, Matern):
+    if not isinstance(value, Covariance):
         kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-        raise TypeError(f"{name} is a {kind}, must be a strata.geostat.Matern")
+        raise TypeError(f"{name} is a {kind}, must be a strata.geostat.Covariance")
 
 
 def as_places(name: str, array: Any) -> _arrays.Array:
@@ -24,6 +24,11 @@ def as_places(name: str, array: Any) -> _arrays.Array:
     if found.ndim != 2 or found.shape[1] != 2:
         raise ShapeError(f"{name} are {_arrays.size_of(found)}, must be n x 2")
     return found
+
+
+def as_errors(array: Any) -> _arrays.Array | None:
+    """A contiguous vector, or none. Raises ShapeError, TypeError."""
+    return None if array is None else _arrays.as_vector("error_variances", array)
 
 
 def as_values(array: Any) -> _arrays.Array:

@@ -11,11 +11,11 @@ from typing import Any, Literal, Union
 import numpy as np
 
 from . import _arrays, _core
-from ._core import CovarianceFactorReport, CrossValidation, FisherInformation, Likelihood, LikelihoodGradient, Matern, StandardErrors
-from ._given import as_places, as_values, require_matern
+from ._core import Covariance, CovarianceFactorReport, CrossValidation, FisherInformation, Likelihood, LikelihoodGradient, StandardErrors
+from ._given import as_errors, as_places, as_values, require_covariance
 from ._trend import Mean, Prediction, Trend, chosen_mean
 
-Metric = Literal["euclidean", "great-circle"]
+Metric = Literal["euclidean", "great-circle", "chordal"]
 Storage = Literal["automatic", "host", "devices"]
 Parameter = Literal["sigma2", "range", "nu", "nugget"]
 Parameters = Union[Parameter, Iterable[Parameter]]
@@ -29,10 +29,10 @@ class Factor:
     ----------
     locations : array of float64, (n, 2)
         Where observations were made: x and y, or longitude and latitude in degrees. Copied.
-    covariance : Matern
+    covariance : Covariance
         Its range in the unit of x and y, or in kilometres.
-    metric : {"euclidean", "great-circle"}
-        The latter on a sphere of radius 6371.0088 km.
+    metric : {"euclidean", "great-circle", "chordal"}
+        The latter two on, and straight through, a sphere of radius 6371.0088 km.
     accuracy : float
         Tiles may be rounded to fp32, fp16 and fp8 as long as the matrix is changed by no more than this times its Frobenius
         norm; 0: fp64 throughout. In [0, 1).
@@ -45,11 +45,13 @@ class Factor:
     storage : {"automatic", "host", "devices"}
         Whose memory the matrix is in. The devices hold it together, or one of them whole in fp64, unless a tile size is given.
         Automatic: GPUs if they have room for it.
+    error_variances : array of float64, (n,), optional
+        Variances of the observations' errors that are known, beside the nugget.
 
     Raises
     ------
     ShapeError
-        If locations are not (n, 2).
+        If locations are not (n, 2), or the error variances not n.
     ValueError
         For parameters out of range, places that are not finite, or two that coincide without a nugget.
     NotPositiveDefinite
@@ -69,7 +71,7 @@ class Factor:
     def __init__(
         self,
         locations: Any,
-        covariance: Matern,
+        covariance: Covariance,
         *,
         metric: Metric = "euclidean",
         accuracy: float = 0.0,
@@ -77,12 +79,14 @@ class Factor:
         devices: int = 1,
         budget_bytes: int = 0,
         storage: Storage = "automatic",
+        error_variances: Any = None,
     ) -> None:
-        require_matern("covariance", covariance)
-        places = as_places("locations", locations)
-        self._core = _core.covariance_factor(covariance, places, metric, accuracy, tile_size, devices, budget_bytes, storage)
+        require_covariance("covariance", covariance)
+        places, errors = as_places("locations", locations), as_errors(error_variances)
+        self._core = _core.covariance_factor(covariance, places, metric, accuracy, tile_size, devices, budget_bytes, storage, errors)
         self._metric = metric
-        self._options = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
+        options = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
+        self._options = {**options, "error_variances": errors}
         self._places = places.copy()
 
     @classmethod
@@ -94,10 +98,11 @@ class Factor:
     def __reduce__(self) -> tuple[Any, ...]:
         """Places, covariance and options: a copy, and what is loaded from a pickle, factors again."""
         c = self.covariance
-        return _factored, (self._places, (c.sigma2, c.range, c.nu, c.nugget), {"metric": self._metric, **self._options})
+        theta = (c.sigma2, c.range, c.nu, c.nugget)
+        return _factored, (self._places, theta, {"metric": self._metric, **self._options}, {"family": c.family, "angle": c.angle, "ratio": c.ratio})
 
     @property
-    def covariance(self) -> Matern:
+    def covariance(self) -> Covariance:
         """Of which the matrix is."""
         return self._core.covariance
 
@@ -109,12 +114,12 @@ class Factor:
     def __repr__(self) -> str:
         return f"<strata.geostat.Factor of order {self._core.order}: {self.covariance!r}>"
 
-    def refactor(self, covariance: Matern) -> None:
+    def refactor(self, covariance: Covariance) -> None:
         """Factor another covariance of the same places, in the memory that there is.
 
         Parameters
         ----------
-        covariance : Matern
+        covariance : Covariance
 
         Raises
         ------
@@ -123,10 +128,10 @@ class Factor:
         NotPositiveDefinite, MemoryError
             As `Factor`. There is no factor then, until it is refactored.
         """
-        require_matern("covariance", covariance)
+        require_covariance("covariance", covariance)
         self._core.update(covariance)
 
-    def update(self, covariance: Matern) -> None:
+    def update(self, covariance: Covariance) -> None:
         """The old name of `refactor`, which works until 0.4."""
         warnings.warn("update is now called refactor; the old name works until 0.4", DeprecationWarning, stacklevel=2)
         self.refactor(covariance)
@@ -183,12 +188,10 @@ class Factor:
         Parameters
         ----------
         values : array of float64, (n,)
-        mean : {"none", "constant"}
+        mean, X, reml
             As for `loglikelihood`.
         wanted : {"sigma2", "range", "nu", "nugget"} or iterable of them
             The others are NaN. Without nu, where it is 1/2, 3/2 or 5/2, it takes less time.
-        X, reml
-            As for `loglikelihood`.
 
         Returns
         -------
@@ -217,7 +220,7 @@ class Factor:
         Parameters
         ----------
         wanted : {"sigma2", "range", "nu", "nugget"} or iterable of them
-            Rows and columns that are not wanted are NaN.
+            The others are NaN.
 
         Returns
         -------
@@ -259,8 +262,7 @@ class Factor:
 
         References
         ----------
-        Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135; Zhang, J. Amer. Statist. Assoc. 99 (2004),
-        doi:10.1198/016214504000000241.
+        As `fisher_information`; Zhang, J. Amer. Statist. Assoc. 99 (2004), doi:10.1198/016214504000000241.
         """
         chosen = choose(estimated)
         return self._standard_errors(["" if name in chosen else "not estimated" for name in PARAMETERS])
@@ -271,7 +273,7 @@ class Factor:
         return _core.standard_errors(information, self.covariance, reasons)
 
     def predict(
-        self, values: Any, new_locations: Any, mean: Mean | None = None, *, X: Any = None, X_new: Any = None, variance: bool = True
+        self, values: Any, new_locations: Any, mean: Mean | None = None, *, X: Any = None, X_new: Any = None, variance: bool = True, exact: bool = False
     ) -> Prediction:
         """Best linear prediction (kriging) of the field at new places.
 
@@ -279,14 +281,14 @@ class Factor:
         ----------
         values : array of float64, (n,)
         new_locations : array of float64, (m, 2)
-        mean : {"none", "constant"}
-            As for `loglikelihood`.
-        X : array of float64, (n, k), optional
+        mean, X
             As for `loglikelihood`.
         X_new : array of float64, (m, k), optional
             The same columns at the new places.
         variance : bool
             Without it takes a fraction of the time.
+        exact : bool
+            The nugget is a variation of the field below all distances, not an error: predictions at observations are these.
 
         Returns
         -------
@@ -302,12 +304,12 @@ class Factor:
         Cressie, Statistics for Spatial Data, 1993, sections 3.2 and 3.4.5.
         """
         how = chosen_mean(mean) if X is None else mean or "constant"
-        return self._predict(values, new_locations, Trend(how, X, self._core.order), X_new, variance)
+        return self._predict(values, new_locations, Trend(how, X, self._core.order), X_new, variance, exact)
 
-    def _predict(self, values: Any, new_locations: Any, trend: Trend, X_new: Any, variance: bool) -> Prediction:
+    def _predict(self, values: Any, new_locations: Any, trend: Trend, X_new: Any, variance: bool, exact: bool) -> Prediction:
         places = as_places("new_locations", new_locations)
         columns = trend.at(X_new, len(places))
-        return Prediction(self._core.predict(as_values(values), places, self._metric, trend.core, columns, variance), new_locations)
+        return Prediction(self._core.predict(as_values(values), places, self._metric, trend.core, columns, variance, exact), new_locations)
 
     def loo(
         self, values: Any, mean: Mean = "constant", *, X: Any = None, folds: int | Sequence[int] | None = None, seed: int = 1
@@ -347,7 +349,7 @@ class Factor:
         return self._core.cross_validate(as_values(values), trend.core, parts)
 
     def simulate(
-        self, values: Any, new_locations: Any, count: int = 1, mean: Mean = "constant", *, X: Any = None, X_new: Any = None, seed: int = 1
+        self, values: Any, new_locations: Any, count: int = 1, mean: Mean = "constant", *, X: Any = None, X_new: Any = None, seed: int = 1, exact: bool = False
     ) -> Any:
         """Fields without noise at new places that agree with the observations (conditional simulation).
 
@@ -361,6 +363,8 @@ class Factor:
             As for `predict`; the uncertainty of the trend is in the fields.
         seed : int
             The same fields for the same seed.
+        exact : bool
+            As for `predict`.
 
         Returns
         -------
@@ -375,17 +379,17 @@ class Factor:
         ----------
         Chiles and Delfiner, Geostatistics, 2012, section 7.3.
         """
-        return self._simulate(values, new_locations, count, Trend(mean, X, self._core.order), X_new, seed)
+        return self._simulate(values, new_locations, count, Trend(mean, X, self._core.order), X_new, seed, exact)
 
-    def _simulate(self, values: Any, new_locations: Any, count: int, trend: Trend, X_new: Any, seed: int) -> Any:
+    def _simulate(self, values: Any, new_locations: Any, count: int, trend: Trend, X_new: Any, seed: int, exact: bool) -> Any:
         places = as_places("new_locations", new_locations)
         columns = trend.at(X_new, len(places))
-        drawn = self._core.simulate(as_values(values), places, self._metric, trend.core, columns, count, seed)
+        drawn = self._core.simulate(as_values(values), places, self._metric, trend.core, columns, count, seed, exact)
         return _arrays.like(np.asarray(drawn), new_locations)
 
 
-def _factored(places: _arrays.Array, theta: tuple[float, float, float, float], options: dict[str, Any]) -> Factor:
-    return Factor(places, Matern(*theta), **options)
+def _factored(places: _arrays.Array, theta: tuple[float, float, float, float], options: dict[str, Any], kind: dict[str, Any] | None = None) -> Factor:
+    return Factor(places, Covariance(*theta, **(kind or {})), **options)
 
 
 def choose(names: Parameters) -> set[str]:

@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gaussian fields with Matern covariances: exact likelihoods, maximum-likelihood fits, kriging.
+"""Gaussian fields: exact likelihoods, maximum-likelihood fits, kriging.
 
-The covariance of two places at distance h is C(h) = sigma2 2^(1-nu) / Gamma(nu) (h/range)^nu K_nu(h/range), without a factor
-sqrt(2 nu) in h; an observation's variance is larger by the nugget. Messages count locations and values from 1.
+The covariance of two places at distance h, x = h/range, is sigma2 times 2^(1-nu) / Gamma(nu) x^nu K_nu(x) for `Matern`, without a factor
+sqrt(2 nu) in h; e^-x for `Exponential`, e^-x^2 for `Gaussian`, 1 - 3/2 x + 1/2 x^3 up to x = 1 for `Spherical`, e^-x^power for
+`PoweredExponential`; an observation's variance is larger by the nugget. Messages count locations and values from 1.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from . import _arrays, _core
 from ._core import (
+    Covariance,
     CovarianceFactorReport,
     CrossValidation,
     ExactBeside,
@@ -22,31 +24,36 @@ from ._core import (
     FitStep,
     Likelihood,
     LikelihoodGradient,
-    Matern,
     ProfileInterval,
     StandardErrors,
     VecchiaReport,
     can_fit,
 )
+from ._covariances import Exponential, Gaussian, Matern, PoweredExponential, Spherical
 from ._fit import Fit, fit
-from ._given import as_places, as_values, require_matern
+from ._given import as_places, as_values, require_covariance
 from ._kriging import Factor, Metric, Storage
 from ._trend import Mean, Prediction, Trend, chosen_mean
 
 __all__ = [
+    "Covariance",
     "CovarianceFactorReport",
     "CrossValidation",
     "ExactBeside",
+    "Exponential",
     "Factor",
     "FisherInformation",
     "Fit",
     "FitReport",
     "FitStep",
+    "Gaussian",
     "Likelihood",
     "LikelihoodGradient",
     "Matern",
+    "PoweredExponential",
     "Prediction",
     "ProfileInterval",
+    "Spherical",
     "StandardErrors",
     "VecchiaReport",
     "can_fit",
@@ -63,7 +70,7 @@ __all__ = [
 def loglikelihood(
     locations: Any,
     values: Any,
-    covariance: Matern,
+    covariance: Covariance,
     *,
     mean: Mean | None = None,
     metric: Metric = "euclidean",
@@ -79,7 +86,7 @@ def loglikelihood(
     ----------
     locations : array of float64, (n, 2)
     values : array of float64, (n,)
-    covariance : Matern
+    covariance : Covariance
     mean : {"none", "constant"}
         Constant where it is not given, which is new and warns in this version.
     metric, accuracy, tile_size, devices, budget_bytes, storage
@@ -124,7 +131,7 @@ def loglikelihood(
 def loglikelihood_and_gradient(
     locations: Any,
     values: Any,
-    covariance: Matern,
+    covariance: Covariance,
     *,
     mean: Mean | None = None,
     metric: Metric = "euclidean",
@@ -140,7 +147,7 @@ def loglikelihood_and_gradient(
     ----------
     locations : array of float64, (n, 2)
     values : array of float64, (n,)
-    covariance : Matern
+    covariance : Covariance
     mean, metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `loglikelihood`.
 
@@ -176,7 +183,7 @@ def predict(
     locations: Any,
     values: Any,
     new_locations: Any,
-    covariance: Matern,
+    covariance: Covariance,
     *,
     mean: Mean | None = None,
     X: Any = None,
@@ -195,7 +202,7 @@ def predict(
     locations : array of float64, (n, 2)
     values : array of float64, (n,)
     new_locations : array of float64, (m, 2)
-    covariance : Matern
+    covariance : Covariance
     mean, X, X_new, metric, accuracy, tile_size, devices, budget_bytes, storage
         As for `Factor` and `Factor.predict`.
 
@@ -226,12 +233,12 @@ def predict(
     return factor.predict(values, new_locations, how, X=X, X_new=X_new)
 
 
-def covariance_matrix(covariance: Matern, locations: Any, metric: Metric = "euclidean") -> Any:
+def covariance_matrix(covariance: Covariance, locations: Any, metric: Metric = "euclidean") -> Any:
     """The covariance matrix of observations, with the nugget on its diagonal.
 
     Parameters
     ----------
-    covariance : Matern
+    covariance : Covariance
     locations : array of float64, (n, 2)
     metric : {"euclidean", "great-circle"}
 
@@ -250,19 +257,19 @@ def covariance_matrix(covariance: Matern, locations: Any, metric: Metric = "eucl
     Gneiting, Kleiber and Schlather, J. Amer. Statist. Assoc. 105 (2010), without a factor sqrt(2 nu) in h. Its Bessel function: Temme,
     J. Comput. Phys. 19 (1975), doi:10.1016/0021-9991(75)90082-0.
     """
-    require_matern("covariance", covariance)
+    require_covariance("covariance", covariance)
     places = as_places("locations", locations)
     A = np.empty((len(places), len(places)), order="F")
     _core.covariance_matrix(covariance, places, metric, A)
     return _arrays.like(A, locations)
 
 
-def synthetic_field(covariance: Matern, locations: Any, seed: int = 1, metric: Metric = "euclidean") -> Any:
+def synthetic_field(covariance: Covariance, locations: Any, seed: int = 1, metric: Metric = "euclidean") -> Any:
     """Observations of a Gaussian field with zero mean, the nugget's errors included.
 
     Parameters
     ----------
-    covariance : Matern
+    covariance : Covariance
     locations : array of float64, (n, 2)
     seed : int
     metric : {"euclidean", "great-circle"}
@@ -285,7 +292,7 @@ def synthetic_field(covariance: Matern, locations: Any, seed: int = 1, metric: M
     Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, appendix A.2. The bits of z: Steele, Lea and Flood, OOPSLA 2014,
     doi:10.1145/2660193.2660195.
     """
-    require_matern("covariance", covariance)
+    require_covariance("covariance", covariance)
     field = _core.synthetic_field(covariance, as_places("locations", locations), metric, seed)
     return _arrays.like(np.asarray(field), locations)
 

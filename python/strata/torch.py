@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ._core import Matern
+from ._core import Covariance
 from ._kriging import Factor, Metric, Storage
 from ._trend import Mean, chosen_mean
 from .dense import cholesky
@@ -24,7 +24,7 @@ __all__ = ["logdet", "loglikelihood", "solve"]
 class _LogLikelihood(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, theta: Any, locations: Any, values: Any, mean: Mean, options: dict[str, Any]) -> Any:
-        factor = Factor(locations.detach().cpu(), Matern(*theta.tolist()), **options)
+        factor = Factor(locations.detach().cpu(), Covariance(*theta.tolist()), **options)
         ctx.factor, ctx.mean = factor, mean
         ctx.save_for_backward(theta, values)
         return theta.new_tensor(factor.loglikelihood(values.detach().cpu(), mean).log_likelihood)

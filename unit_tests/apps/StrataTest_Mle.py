@@ -605,7 +605,7 @@ class Warnings(MleTest):
     def test_of_smooth_fields_on_the_sphere(self):
         report = self.mle("--locations", STATIONS, "--evaluate", "--theta", "8000,400,0.83,2000")
         self.assertEqual(report["warnings"], ["nu = 0.83 on the sphere: with great-circle distances Matern covariances are "
-                                              "positive definite at all locations for nu <= 0.5 only"])
+                                              "positive definite at all locations for nu <= 0.5 only; --distance chordal has no such limit"])
 
 
 EVALUATED = ("log_likelihood", "log_det", "log_det_error", "quadratic_form", "quadratic_form_error", "mean", "backward_error")

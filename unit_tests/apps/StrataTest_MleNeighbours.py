@@ -86,6 +86,10 @@ class MleNeighbours(ProgramTest):
         generate = strata("mle", "--generate", 9, "--theta", THETA, "--output", self.path("g.csv"), "--neighbours", 3)
         self.assertEqual(generate.code, 2)
 
+    def test_says_that_nothing_is_positive_definite(self):
+        self.mle(*self.data("--theta", "1,1e9,2.5,0", "--evaluate", "--neighbours", 10), code=3)
+        self.assertIn("given its neighbours", self.err)
+
     def test_copies_without_a_nugget_are_named(self):
         twice = self.path("twice.csv")
         lines = self.file.read_text(encoding="utf-8").splitlines()

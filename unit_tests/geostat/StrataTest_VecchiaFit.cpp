@@ -124,6 +124,22 @@ TYPED_TEST(VecchiaFitTest, HearsEachStepAndEndsWithTheEvaluations) {
   EXPECT_TRUE(std::isfinite(cut.likelihood.log_likelihood));
 }
 
+TYPED_TEST(VecchiaFitTest, SaysWhereNothingIsPositiveDefinite) {
+  TypeParam const exec;
+  auto at = synthetic_locations(40, 2);
+  auto const y = some_values(40);
+  auto options = default_fit_options(at, y);
+  options.start = {1, 1e9, 2.5, 0};
+  options.lower.range = 1e8, options.upper.range = 1e10;
+  options.fixed = {false, false, true, true};
+  auto const found = fit_by_neighbours(exec, at, y, options);
+  EXPECT_FALSE(found.converged);
+  EXPECT_GT(found.likelihood.info, 0);
+  EXPECT_NE(found.reason.find("nowhere positive definite"), std::string::npos) << found.reason;
+  EXPECT_FALSE(found.exact.has_value());
+  EXPECT_EQ(found.not_positive_definite, found.evaluations);
+}
+
 TYPED_TEST(VecchiaFitTest, RefusesOtherSearchesAndCopiesWithoutANugget) {
   TypeParam const exec;
   auto at = synthetic_locations(30, 2);

@@ -23,9 +23,9 @@ HPGMXP = "sparse/hpgmxp/Strata_Hpgmxp.cpp"
 BOUNDS = "*LogDeterminantBounds*:GaussRadau*:BelowSpectrum*"
 
 ONCE_UNSEEN = [
-    Mutant("ratio's error with nu", FISHER, "«-2 * theta.nu * std::log(theta.range)»", "2 * theta.nu * std::log(theta.range)",
+    Mutant("ratio's error with nu", FISHER, "«-2 * order * std::log(theta.range)»", "2 * order * std::log(theta.range)",
            "geostat", "StandardErrors*"),
-    Mutant("ratio's error with nu, halved", FISHER, "«-2 * theta.nu * std::log(theta.range)»", "-theta.nu * std::log(theta.range)",
+    Mutant("ratio's error with nu, halved", FISHER, "«-2 * order * std::log(theta.range)»", "-order * std::log(theta.range)",
            "geostat", "StandardErrors*"),
     Mutant("penalty above 1", HPGMXP, "return «std::min(1.0, static_cast<double>(fp64.iterations) / static_cast<double>(mixed.iterations))»;",
            "static_cast<double>(fp64.iterations) / static_cast<double>(mixed.iterations)", "sparse", "Hpgmxp.*"),

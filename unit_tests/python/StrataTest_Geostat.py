@@ -272,12 +272,12 @@ def test_refuses_what_is_no_covariance() -> None:
         )
         kind = "numpy.ndarray" if isinstance(covariance, np.ndarray) else type(covariance).__name__
         for call in calls:
-            with pytest.raises(TypeError, match=f"covariance is a {kind}, must be a strata.geostat.Matern"):
+            with pytest.raises(TypeError, match=f"covariance is a {kind}, must be a strata.geostat.Covariance"):
                 call()
     assert factor.covariance == TRUTH
     for name in ("start", "lower", "upper"):
         options: dict[str, Any] = {name: (1.0, 0.1)}
-        with pytest.raises(TypeError, match=f"{name} is a tuple, must be a strata.geostat.Matern"):
+        with pytest.raises(TypeError, match=f"{name} is a tuple, must be a strata.geostat.Covariance"):
             geostat.fit(PLACES, VALUES, **options)
 
 

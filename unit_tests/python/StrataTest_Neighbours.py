@@ -35,12 +35,12 @@ def test_a_fit_and_its_predictions_are_near_the_exact_ones() -> None:
     assert near.factor is None and exact.approximation is None and exact.exact is None
     assert near.approximation is not None and near.approximation.neighbours == 20
     assert near.exact is not None
-    there = near.exact.likelihood.log_likelihood
-    assert exact.likelihood.log_likelihood - 0.5 < there < exact.likelihood.log_likelihood + 1e-6
+    off = exact.likelihood.log_likelihood - near.exact.likelihood.log_likelihood
+    assert -1e-6 < off < 0.5
     assert np.isnan(near.exact.distance[2]) and np.abs(near.exact.distance[[0, 1, 3]]).max() < 0.5
-    a, b = near.predict(NEW, X_NEW), exact.predict(NEW, X_NEW)
-    np.testing.assert_allclose(a.mean, b.mean, atol=0.1 * np.sqrt(b.variance).max())
-    np.testing.assert_allclose(a.variance, b.variance, rtol=0.05)
+    here, there = near.predict(NEW, X_NEW), exact.predict(NEW, X_NEW)
+    np.testing.assert_allclose(here.mean, there.mean, atol=0.1 * np.sqrt(there.variance).max())
+    np.testing.assert_allclose(here.variance, there.variance, rtol=0.05)
 
 
 def test_all_neighbours_are_the_exact_fit() -> None:
@@ -49,6 +49,20 @@ def test_all_neighbours_are_the_exact_fit() -> None:
     near = geostat.fit(few, values, fixed="nu", tolerance=1e-7, neighbours=200)
     assert near.likelihood.log_likelihood == pytest.approx(exact.likelihood.log_likelihood, abs=1e-8)
     np.testing.assert_allclose(near.predict(NEW).mean, exact.predict(NEW).mean, rtol=1e-3)
+
+
+def test_families_directions_and_known_errors_are_as_of_the_exact_fit() -> None:
+    few, values = PLACES[:80], VALUES[:80]
+    errors = 0.05 + 0.1 * (np.arange(80.0) % 4)
+    for how in ({"family": "spherical"}, {"family": "exponential", "anisotropy": (30.0, 0.5)}, {"family": "exponential", "error_variances": errors}):
+        exact = geostat.fit(few, values, tolerance=1e-7, **how)  # type: ignore[arg-type]
+        near = geostat.fit(few, values, tolerance=1e-7, neighbours=200, **how)  # type: ignore[arg-type]
+        assert near.likelihood.log_likelihood == pytest.approx(exact.likelihood.log_likelihood, abs=1e-7)
+        assert (near.covariance.family, near.covariance.angle, near.covariance.ratio) == (exact.covariance.family, exact.covariance.angle, exact.covariance.ratio)
+        for certain in (False, True):
+            np.testing.assert_allclose(near.predict(NEW, exact=certain).mean, exact.predict(NEW, exact=certain).mean, rtol=1e-3)
+    at = near.predict(few[:3], exact=True)
+    assert np.all(np.asarray(at.variance) > 0)  # the known errors are errors still
 
 
 def test_the_exact_likelihood_is_left_out_beyond_a_size() -> None:
@@ -66,5 +80,5 @@ def test_says_what_it_does_not_do() -> None:
     if geostat.can_fit("bobyqa"):
         with pytest.raises(ValueError, match="scoring"):
             geostat.fit(PLACES, VALUES, neighbours=8, search="bobyqa")
-    with pytest.raises(KeyError):
-        geostat.fit(PLACES, VALUES, neighbours=8, on_step=lambda step: {}[step])
+    with pytest.raises(ZeroDivisionError):
+        geostat.fit(PLACES, VALUES, neighbours=8, on_step=lambda step: 1 // 0)

@@ -18,12 +18,13 @@ template <class MemorySpace>
 struct VecchiaData {
   Locations locations;
   Trend trend;
-  bool has_copies = false;  ///< whether two locations coincide
+  bool needs_nugget = false;  ///< as two locations coincide, and not all have known errors
   /// Coefficients of the basis that were taken from the values before.
   std::vector<double> taken;
   std::int64_t largest = 0, pairs = 0;  ///< members of the largest block; pairs in all blocks
   BlockViews<MemorySpace> blocks;
-  Points<MemorySpace> points;
+  Points<MemorySpace> points;                 ///< without directions
+  Kokkos::View<double*, MemorySpace> errors;  ///< known variances; none: empty
   Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace> columns;  ///< [y Q], y less Q `taken`
 };
 

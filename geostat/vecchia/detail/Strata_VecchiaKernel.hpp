@@ -5,75 +5,15 @@
 
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_Matern.hpp>
-#include <geostat/detail/Strata_MaternColumns.hpp>
-#include <geostat/detail/Strata_MaternKernel.hpp>
-#include <geostat/model/detail/Strata_MaternTable.hpp>
+#include <geostat/vecchia/detail/Strata_PairCovariance.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <type_traits>
 
 namespace strata::geostat::detail {
-
-/// A Matern covariance of pairs of places, where kernels evaluate it, and its derivatives by range
-/// and nu, where these are wanted. On hosts with many pairs a table of nu serves.
-template <class MemorySpace, bool derivatives>
-class PairCovariance {
- public:
-  PairCovariance(MaternCovariance const& c, Metric metric, std::int64_t pairs, bool by_nu)
-      : sigma2_(c.sigma2),
-        range_(c.range),
-        nu_(c.nu),
-        nugget_(c.nugget),
-        closed_(has_closed_form(c.nu) && !by_nu),
-        metric_(metric),
-        terms_(unless_closed<Terms>(closed_, c.nu)) {
-    if (!closed_) table_ = table_for<MemorySpace>(c.nu, pairs, derivatives);
-    table_on_host_ = table_.get();
-    if constexpr (!derivatives && std::is_same_v<MemorySpace, Kokkos::HostSpace>)
-      if ((closed_ || table_) && metric == Metric::Euclidean) column_ = matern_column();
-  }
-
-  KOKKOS_FUNCTION double sigma2() const { return sigma2_; }
-  KOKKOS_FUNCTION double range() const { return range_; }
-  KOKKOS_FUNCTION double nugget() const { return nugget_; }
-
-  /// Correlation and its derivatives; these are any numbers where they are not wanted.
-  KOKKOS_FUNCTION MaternTerms operator()(Location const& a, Location const& b) const {
-    double const x = distance(metric_, a, b) / range_;
-    if (closed_) return matern_closed_terms(nu_, x);
-    if constexpr (std::is_same_v<MemorySpace, Kokkos::HostSpace>) {
-      if (table_on_host_ && derivatives) return table_on_host_->derivatives(x);
-      if (table_on_host_) return {(*table_on_host_)(x), 0, 0};
-    }
-    if constexpr (derivatives)
-      return terms_(x);
-    else
-      return {terms_.matern(x), 0, 0};
-  }
-
-  /// Whether columns are evaluated in vectors.
-  bool has_columns() const { return column_ != nullptr; }
-  /// C[i] = covariance of a place and place i of n, without the nugget.
-  void column(Location const& from, double const* x, double const* y, std::int64_t n,
-              double* C) const {
-    column_({sigma2_, range_, nu_, table_on_host_}, from, x, y, n, C);
-  }
-
- private:
-  using Terms = std::conditional_t<derivatives, MaternGradient, BesselK>;
-  double sigma2_, range_, nu_, nugget_;
-  bool closed_;
-  Metric metric_;
-  Terms terms_;
-  std::shared_ptr<MaternTable const> table_;  // on hosts, if any
-  MaternTable const* table_on_host_ = nullptr;
-  MaternColumn* column_ = nullptr;
-};
 
 /// Blocks where kernels read them: see ConditioningBlocks.
 template <class MemorySpace>
@@ -88,20 +28,24 @@ using ResponseRows = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
 
 /// Which column of them is what, for q columns of data.
 struct ResponseColumns {
-  int q;  ///< the values, and the columns of the trend
+  int q;               ///< the values, and the columns of the trend
+  int parameters = 4;  ///< derivatives are by so many; 6 with stretch and shear
 
-  static constexpr int log_variance = 0;  ///< column of the response's variance given the members
-                                          ///< before
+  static constexpr int log_variance = 0;  ///< variance of the response given those before it
   static constexpr int rounding = 1;      ///< what that may be off by
   /// Whitened data: less what is expected, in standard deviations.
   KOKKOS_FUNCTION int data(int p) const { return 2 + p; }
   /// Derivative of the logarithm of the variance by parameter j.
   KOKKOS_FUNCTION int slope(int j) const { return 2 + q + j; }
   /// z_p' u_j.
-  KOKKOS_FUNCTION int product(int p, int j) const { return 6 + q + j * q + p; }
+  KOKKOS_FUNCTION int product(int p, int j) const { return 2 + q + parameters + j * q + p; }
   /// Part of the information of parameters j <= k.
-  KOKKOS_FUNCTION int information(int j, int k) const { return 6 + 5 * q + k * (k + 1) / 2 + j; }
-  KOKKOS_FUNCTION int size(bool derivatives) const { return derivatives ? 16 + 5 * q : 2 + q; }
+  KOKKOS_FUNCTION int information(int j, int k) const {
+    return product(0, parameters) + k * (k + 1) / 2 + j;
+  }
+  KOKKOS_FUNCTION int size(bool derivatives) const {
+    return derivatives ? information(0, parameters) : 2 + q;
+  }
 };
 
 /// Lower triangular systems of a team, column by column, in its scratch memory.
@@ -191,8 +135,8 @@ struct TeamTriangle {
 };
 
 /// The numbers of the responses of each block. With S = L L' of the members up to response r they
-/// are z = L^-1 [y Q], c = L^-T e_r and u_j = L^-1 S_j c. S c = l_rr e_r spares the entries of S_j
-/// for sigma2 and the nugget.
+/// come of z = L^-1 [y Q], c = L^-T e_r and u_j = L^-1 S_j c. Since S c = l_rr e_r, sigma2 and the
+/// nugget need no entries of S_j. With known error variances E, S - E is what these two make.
 ///
 /// Source   Guinness, Stat. Comput. 31 (2021), doi:10.1007/s11222-021-09999-1.
 template <class Exec, bool derivatives>
@@ -204,17 +148,19 @@ struct VecchiaKernel {
   PairCovariance<Space, derivatives> covariance;
   BlockViews<Space> blocks;
   Points<Space> points;
+  Kokkos::View<double*, Space> errors;                     // known variances, if any
   Kokkos::View<double**, Kokkos::LayoutLeft, Space> data;  // [y Q]
-  bool by_nu;
+  bool by_nu, by_directions;
   int ld;     // members of the largest block
   int level;  // of the scratch memory
   ResponseRows<Space> rows;
 
-  /// Bytes for a team: S above L's diagonal with its derivatives by the range, the derivatives by
-  /// nu, the data, and five vectors; on hosts coordinates.
-  static std::size_t scratch_bytes(int ld, int q, bool by_nu) {
+  /// A team's memory: L, above its diagonal derivatives by the range; squares of the derivatives by
+  /// nu, stretch and shear; the data, and seven vectors; on hosts coordinates.
+  KOKKOS_FUNCTION static std::size_t scratch_bytes(int ld, int q, bool by_nu, bool by_directions) {
     auto const n = static_cast<std::size_t>(ld);
-    std::size_t const squares = derivatives && by_nu ? 2 : 1;
+    std::size_t squares = 1;
+    if (derivatives) squares += (by_nu ? 1 : 0) + (by_directions ? 2 : 0);
     return 8 * (n * n * squares + n * static_cast<std::size_t>(q) + 8 * n) + 64;
   }
 
@@ -223,12 +169,13 @@ struct VecchiaKernel {
     std::int64_t const first = blocks.offsets(member.league_rank());
     int const n = static_cast<int>(blocks.offsets(member.league_rank() + 1) - first);
     auto* scratch = static_cast<double*>(
-        member.team_scratch(level).get_shmem(scratch_bytes(ld, q, by_nu) - 64));
+        member.team_scratch(level).get_shmem(scratch_bytes(ld, q, by_nu, by_directions) - 64));
     Triangle const L{member, scratch, ld};
-    double* const by_nus = scratch + ld * ld;  // only if they are wanted
-    double* const z = by_nus + (derivatives && by_nu ? ld * ld : 0);
+    int const square = derivatives ? ld * ld : 0;
+    Squares const by{scratch + ld * ld, scratch + ld * ld + (by_nu ? square : 0), square};
+    double* const z = by.stretch + (by_directions ? 2 * square : 0);
     double* const vectors = z + ld * q;
-    fill(L, by_nus, vectors, first, n);
+    fill(L, by, vectors, first, n);
     team_for(member, n * q,
              [&](int t) { z[t % n + t / n * ld] = data(blocks.members(first + t % n), t / n); });
     member.team_barrier();
@@ -239,44 +186,62 @@ struct VecchiaKernel {
       int const r = blocks.responses(k);
       std::int64_t const row = blocks.members(first + r);
       tell(L, z, r, row, q);
-      if constexpr (derivatives) differentiate(L, by_nus, z, vectors, r, row, q);
+      if constexpr (derivatives) differentiate(L, by, z, vectors, first, r, q);
       member.team_barrier();
     }
   }
 
  private:
-  KOKKOS_FUNCTION void fill(Triangle const& L, double* by_nus, double* vectors, std::int64_t first,
-                            int n) const {
+  // Derivatives above the diagonal, only where they are wanted.
+  struct Squares {
+    double *nu, *stretch;
+    int size;
+    KOKKOS_FUNCTION double* shear() const { return stretch + size; }
+  };
+
+  KOKKOS_FUNCTION void fill(Triangle const& L, Squares const& by, double* vectors,
+                            std::int64_t first, int n) const {
     if constexpr (!derivatives && Triangle::on_host)
       if (covariance.has_columns()) return fill_columns(L, vectors, first, n);
     if constexpr (Triangle::on_host) {
       for (int j = 0; j < n; ++j)
-        for (int i = j; i < n; ++i) fill_entry(L, by_nus, first, i, j);
+        for (int i = j; i < n; ++i) fill_entry(L, by, first, i, j);
     } else {
       team_for(L.member, n * n, [&](int t) {
-        if (t % n >= t / n) fill_entry(L, by_nus, first, t % n, t / n);
+        if (t % n >= t / n) fill_entry(L, by, first, t % n, t / n);
       });
     }
   }
 
-  KOKKOS_FUNCTION void fill_entry(Triangle const& L, double* by_nus, std::int64_t first, int i,
+  KOKKOS_FUNCTION double error_of(std::int64_t location) const {
+    return errors.extent(0) > 0 ? errors(location) : 0.0;
+  }
+  KOKKOS_FUNCTION double variance_of(std::int64_t location) const {
+    return covariance.sigma2() + covariance.nugget() + error_of(location);
+  }
+
+  KOKKOS_FUNCTION void fill_entry(Triangle const& L, Squares const& by, std::int64_t first, int i,
                                   int j) const {
-    double const sigma2 = covariance.sigma2();
+    auto const row = blocks.members(first + i), column = blocks.members(first + j);
     if (i == j) {
-      L.at(i, i) = sigma2 + covariance.nugget();
+      L.at(i, i) = variance_of(row);
       return;
     }
-    MaternTerms const m =
-        covariance(points(blocks.members(first + i)), points(blocks.members(first + j)));
-    L.at(i, j) = sigma2 * m.value;
+    MaternTerms const m = covariance(points(row), points(column));
+    L.at(i, j) = covariance.sigma2() * m.value;
     if constexpr (derivatives) {
+      int const at = j + i * ld;
       L.at(j, i) = m.by_log_range;
-      if (by_nu) by_nus[j + i * ld] = m.by_nu;
+      if (by_nu) by.nu[at] = m.by_nu;
+      if (!by_directions) return;
+      auto const turned = covariance.by_directions(m.by_log_range, points(row), points(column));
+      by.stretch[at] = turned.stretch, by.shear()[at] = turned.shear;
     }
   }
 
   // On a host, in vectors.
-  void fill_columns(Triangle const& L, double* coordinates, std::int64_t first, int n) const {
+  KOKKOS_FUNCTION void fill_columns(Triangle const& L, double* coordinates, std::int64_t first,
+                                    int n) const {
     double *const x = coordinates, *const y = x + ld;
     for (int i = 0; i < n; ++i) {
       Location const& place = points(blocks.members(first + i));
@@ -284,7 +249,7 @@ struct VecchiaKernel {
     }
     for (int j = 0; j < n; ++j) {
       covariance.column({x[j], y[j], 0}, x + j, y + j, n - j, &L.at(j, j));
-      L.at(j, j) = covariance.sigma2() + covariance.nugget();
+      L.at(j, j) = variance_of(blocks.members(first + j));
     }
   }
 
@@ -297,8 +262,7 @@ struct VecchiaKernel {
       double const root = L.at(r, r);
       if (p == 0) rows(row, ResponseColumns::log_variance) = 2 * Kokkos::log(root);
       if (p == 1)
-        rows(row, ResponseColumns::rounding) =
-            0x1p-52 * (r + 1) * (covariance.sigma2() + covariance.nugget()) / (root * root);
+        rows(row, ResponseColumns::rounding) = 0x1p-52 * (r + 1) * variance_of(row) / (root * root);
       if (p > 1) rows(row, columns.data(p - 2)) = z[r + (p - 2) * ld];
     });
   }
@@ -328,34 +292,49 @@ struct VecchiaKernel {
     }
   }
 
+  // S_j c for each parameter j, but for sigma2's E c.
+  KOKKOS_FUNCTION void multiply_all(Triangle const& L, Squares const& by, double const* c,
+                                    double* u, std::int64_t first, int n) const {
+    double const sigma2 = covariance.sigma2();
+    multiply(L, L.L, c, sigma2 / covariance.range(), u + ld, n);
+    if (by_nu) multiply(L, by.nu, c, sigma2, u + 2 * ld, n);
+    if (by_directions) {
+      multiply(L, by.stretch, c, sigma2, u + 4 * ld, n);
+      multiply(L, by.shear(), c, sigma2, u + 5 * ld, n);
+    }
+    team_for(L.member, n, [&](int i) {
+      u[i] = error_of(blocks.members(first + i)) * c[i];
+      if (!by_nu) u[i + 2 * ld] = 0;
+      u[i + 3 * ld] = c[i];
+    });
+    L.member.team_barrier();
+  }
+
   // u_j = L^-1 S_j c, and their products with z and each other.
-  KOKKOS_FUNCTION void differentiate(Triangle const& L, double const* by_nus, double const* z,
-                                     double* vectors, int r, std::int64_t row, int q) const {
-    int const n = r + 1;
-    double *const c = vectors, *const u = vectors + ld;  // u: four columns
+  KOKKOS_FUNCTION void differentiate(Triangle const& L, Squares const& by, double const* z,
+                                     double* vectors, std::int64_t first, int r, int q) const {
+    int const n = r + 1, count = by_directions ? 6 : 4;
+    std::int64_t const row = blocks.members(first + r);
+    double *const c = vectors, *const u = vectors + ld;  // u: a column for each parameter
     double const sigma2 = covariance.sigma2(), nugget = covariance.nugget();
     L.last_row(r, c);
     L.member.team_barrier();
-    multiply(L, L.L, c, sigma2 / covariance.range(), u + ld, n);
-    if (by_nu)
-      multiply(L, by_nus, c, sigma2, u + 2 * ld, n);
-    else
-      team_for(L.member, n, [&](int i) { u[i + 2 * ld] = 0; });
-    team_for(L.member, n, [&](int i) { u[i + 3 * ld] = c[i]; });
+    multiply_all(L, by, c, u, first, n);
+    int const begin = errors.extent(0) > 0 ? 0 : 1;  // without errors u_0 is 0
+    L.forward(n, u + begin * ld, count - begin);
+    team_for(L.member, n, [&](int i) {
+      u[i] = ((i == r ? 1.0 : 0.0) - nugget * u[i + 3 * ld] - u[i]) / sigma2;
+    });
     L.member.team_barrier();
-    L.forward(n, u + ld, 3);
-    team_for(L.member, n,
-             [&](int i) { u[i] = ((i == r ? 1.0 : 0.0) - nugget * u[i + 3 * ld]) / sigma2; });
-    L.member.team_barrier();
-    ResponseColumns const columns{q};
-    team_for(L.member, 4 * (q + 1) + 10, [&](int t) {
-      if (t < 4) {
+    ResponseColumns const columns{q, count};
+    team_for(L.member, count * (q + 1) + count * (count + 1) / 2, [&](int t) {
+      if (t < count) {
         rows(row, columns.slope(t)) = u[r + t * ld];
-      } else if (t < 4 * (q + 1)) {
-        int const p = (t - 4) % q, j = (t - 4) / q;
+      } else if (t < count * (q + 1)) {
+        int const p = (t - count) % q, j = (t - count) / q;
         rows(row, columns.product(p, j)) = dot(z + p * ld, u + j * ld, n);
       } else {
-        int j = t - 4 * (q + 1), k = 0;
+        int j = t - count * (q + 1), k = 0;
         while (j > k) j -= ++k;
         rows(row, columns.information(j, k)) =
             dot(u + j * ld, u + k * ld, n) - u[r + j * ld] * u[r + k * ld] / 2;

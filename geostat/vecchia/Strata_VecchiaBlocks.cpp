@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks by an approximation's options.
+#include <core/Strata_Errors.hpp>
+#include <core/Strata_Stopwatch.hpp>
+#include <geostat/detail/Strata_MaternKernel.hpp>
+#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/vecchia/Strata_Vecchia.hpp>
+
+#include <algorithm>
+
+namespace strata::geostat {
+
+namespace {
+
+constexpr std::int64_t most_neighbours = 1000;
+
+}  // namespace
+
+VecchiaBlocks vecchia_blocks(Locations const& locations, VecchiaOptions const& options) {
+  Stopwatch watch;
+  auto const order = maximin_order(locations);
+  double const seconds = watch.lap();
+  auto result = vecchia_blocks(locations, order, options);
+  result.report.order_seconds = seconds;
+  return result;
+}
+
+VecchiaBlocks vecchia_blocks(Locations const& locations, std::span<std::int64_t const> order,
+                             VecchiaOptions const& options) {
+  STRATA_REQUIRE(ValueError, options.neighbours >= 0 && options.neighbours <= most_neighbours,
+                 "vecchia_blocks: ", options.neighbours, " neighbours, must be 0 to ",
+                 most_neighbours);
+  VecchiaBlocks result;
+  auto& report = result.report;
+  Stopwatch watch;
+  auto const neighbours = ordered_neighbours(locations, order, options.neighbours);
+  report.neighbour_seconds = watch.lap();
+  std::int64_t const most = std::max<std::int64_t>(2 * options.neighbours + 2, 16);
+  result.blocks = options.grouped ? grouped_blocks(neighbours, order, most)
+                                  : blocks_of_neighbours(neighbours, order);
+  report.block_seconds = watch.lap();
+  report.neighbours = options.neighbours;
+  report.blocks = result.blocks.size();
+  report.largest = result.blocks.largest();
+  for (auto const position : result.blocks.responses)
+    report.conditioned_on +=
+        static_cast<double>(position) / static_cast<double>(result.blocks.responses.size());
+  return result;
+}
+
+VecchiaBlocks vecchia_blocks(Locations const& locations, Covariance const& covariance,
+                             VecchiaOptions const& options) {
+  return vecchia_blocks(detail::Directions(covariance)(locations), options);
+}
+
+}  // namespace strata::geostat

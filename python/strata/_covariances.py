@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""Covariances by their families' names."""
+
+from ._core import Covariance
+
+Matern = Covariance
+"""Matern's covariances are those whose family is not named."""
+
+
+def Exponential(sigma2: float, range: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0) -> Covariance:
+    """sigma2 e^-x, x = h / range: Matern's with nu = 1/2.
+
+    Parameters
+    ----------
+    sigma2, range, nugget : float
+    angle, ratio : float
+        Of the longest range, in degrees clockwise from y, and the range across it by the one along it.
+
+    Returns
+    -------
+    Covariance
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range.
+
+    References
+    ----------
+    Chiles and Delfiner, Geostatistics, 2012, section 2.5.
+    """
+    return Covariance(sigma2, range, 0.5, nugget, family="exponential", angle=angle, ratio=ratio)
+
+
+def Gaussian(sigma2: float, range: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0) -> Covariance:
+    """sigma2 e^-x^2, x = h / range. Without a nugget its matrix is often singular to rounding.
+
+    Parameters
+    ----------
+    sigma2, range, nugget, angle, ratio
+        As for `Exponential`.
+
+    Returns
+    -------
+    Covariance
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range.
+
+    References
+    ----------
+    As `Exponential`.
+    """
+    return Covariance(sigma2, range, 0.5, nugget, family="gaussian", angle=angle, ratio=ratio)
+
+
+def Spherical(sigma2: float, range: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0) -> Covariance:
+    """sigma2 (1 - 3/2 x + 1/2 x^3) for x = h / range < 1, and 0 beyond.
+
+    Parameters
+    ----------
+    sigma2, range, nugget, angle, ratio
+        As for `Exponential`.
+
+    Returns
+    -------
+    Covariance
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range.
+
+    References
+    ----------
+    As `Exponential`.
+    """
+    return Covariance(sigma2, range, 0.5, nugget, family="spherical", angle=angle, ratio=ratio)
+
+
+def PoweredExponential(sigma2: float, range: float, power: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0) -> Covariance:
+    """sigma2 e^-x^power, x = h / range.
+
+    Parameters
+    ----------
+    sigma2, range : float
+    power : float
+        In (0, 2].
+    nugget, angle, ratio
+        As for `Exponential`.
+
+    Returns
+    -------
+    Covariance
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range.
+
+    References
+    ----------
+    As `Exponential`.
+    """
+    return Covariance(sigma2, range, power, nugget, family="powered", angle=angle, ratio=ratio)

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Matchers.hpp"
+#include "StrataTest_Spaces.hpp"
+#include <geostat/Strata_FisherInformation.hpp>
+#include <geostat/Strata_Fit.hpp>
+#include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/Strata_ProfileInterval.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace strata;
+using namespace strata::geostat;
+using strata::test::message_of;
+
+template <class Space>
+class CovarianceFit : public testing::Test {};
+TYPED_TEST_SUITE(CovarianceFit, strata::test::Spaces, strata::test::SpaceNames);
+
+struct Field {
+  Locations at;
+  std::vector<double> values;
+  double log_likelihood;  // at the truth
+};
+
+template <class Exec>
+Field field_of(Exec const& exec, Covariance const& truth, Locations const& at, std::uint64_t seed) {
+  Field field{at, synthetic_field(exec, truth, at, seed), 0};
+  field.log_likelihood = log_likelihood(exec, truth, at, field.values).log_likelihood;
+  return field;
+}
+
+// The largest derivative by a logarithm, or an angle of a radian, of what was free.
+template <class Exec>
+double slope_of(Exec const& exec, FactoredFit<Exec>& found, Field const& field,
+                FitOptions const& options) {
+  auto const by = log_likelihood_gradient(exec, *found.factor, field.values);
+  auto const theta = parameters_of(found.theta);
+  double largest = 0;
+  for (std::size_t k = 0; k < 4; ++k)
+    if (!options.fixed[k] && !found.at_bound[k])
+      largest = std::fmax(largest, std::abs(by.by[k] * theta[k]));
+  if (!options.directions) return largest;
+  return std::fmax(
+      largest, std::fmax(std::abs(by.by_ratio * found.theta.ratio), std::abs(by.by_angle * 57.3)));
+}
+
+TYPED_TEST(CovarianceFit, EndsAtAMaximumOfEachFamily) {
+  TypeParam const exec;
+  for (Family const family : enum_values<Family>) {
+    double const range = family == Family::Spherical ? 0.4 : 0.15;
+    Covariance const truth{2, range, family == Family::PoweredExponential ? 1.2 : 0.7, 0.2, family};
+    auto const field = field_of(exec, truth, synthetic_locations(250), 5);
+    auto const options = default_fit_options(field.at, field.values, Mean::Constant, family);
+    EXPECT_EQ(options.fixed[2], !has_shape(family));
+    auto found = fit(exec, field.at, field.values, options);
+    EXPECT_TRUE(found.converged) << name_of(family) << " " << found.reason;
+    EXPECT_EQ(found.theta.family, family);
+    EXPECT_GT(found.likelihood.log_likelihood, field.log_likelihood) << name_of(family);
+    EXPECT_LT(found.evaluations, 60) << name_of(family);
+    // The spherical likelihood has kinks where a pair's distance is the range.
+    if (family != Family::Spherical)
+      EXPECT_LT(slope_of(exec, found, field, options), 0.01) << name_of(family);
+    if (!has_shape(family))
+      EXPECT_NEAR(std::log(found.theta.range / range), 0, 1) << to_string(found.theta);
+  }
+}
+
+TYPED_TEST(CovarianceFit, FindsDirectionsFromAStartWithout) {
+  TypeParam const exec;
+  Covariance truth{1.5, 0.3, 0.5, 0.1};
+  truth.angle = 30, truth.ratio = 0.35;
+  auto const field = field_of(exec, truth, synthetic_locations(350), 3);
+  auto options = default_fit_options(field.at, field.values);
+  auto const without = fit(exec, field.at, field.values, options);
+  options.directions = true;
+  auto found = fit(exec, field.at, field.values, options);
+  EXPECT_TRUE(found.converged) << found.reason;
+  EXPECT_GT(found.likelihood.log_likelihood, field.log_likelihood);
+  EXPECT_GT(found.likelihood.log_likelihood, without.likelihood.log_likelihood + 10);
+  EXPECT_NEAR(found.theta.angle, 30, 12);
+  EXPECT_NEAR(found.theta.ratio, 0.35, 0.2);
+  EXPECT_LT(slope_of(exec, found, field, options), 0.01);
+  EXPECT_LT(found.evaluations, 60);
+}
+
+TYPED_TEST(CovarianceFit, EndsWhereThereAreNoDirections) {
+  TypeParam const exec;
+  auto const field = field_of(exec, {1.5, 0.2, 0.5, 0.1}, synthetic_locations(250), 8);
+  auto options = default_fit_options(field.at, field.values);
+  options.fixed[2] = true;
+  options.directions = true;
+  auto found = fit(exec, field.at, field.values, options);
+  EXPECT_TRUE(found.converged) << found.reason;
+  EXPECT_GT(found.theta.ratio, 0.5);
+  EXPECT_LT(slope_of(exec, found, field, options), 0.01);
+}
+
+TYPED_TEST(CovarianceFit, KeepsDirectionsThatAreGiven) {
+  TypeParam const exec;
+  Covariance truth{1.5, 0.3, 0.5, 0.1, Family::Spherical};
+  truth.angle = 100, truth.ratio = 0.5;
+  auto const field = field_of(exec, truth, synthetic_locations(200), 3);
+  auto options = default_fit_options(field.at, field.values, Mean::Constant, truth.family);
+  options.start.angle = 100, options.start.ratio = 0.5;
+  auto const found = fit(exec, field.at, field.values, options);
+  EXPECT_EQ(found.theta.angle, 100);
+  EXPECT_EQ(found.theta.ratio, 0.5);
+  EXPECT_GT(found.likelihood.log_likelihood, field.log_likelihood - 0.1);
+}
+
+TYPED_TEST(CovarianceFit, EndsAtAMaximumWithKnownErrors) {
+  TypeParam const exec;
+  Locations at = synthetic_locations(250);
+  for (std::int64_t i = 0; i < at.size(); ++i)
+    at.error_variances.push_back(i % 3 == 0 ? 1.5 : 0.05);
+  auto const field = field_of(exec, {2, 0.15, 0.5, 0.1}, at, 5);
+  auto options = default_fit_options(field.at, field.values);
+  options.fixed[2] = true;
+  auto found = fit(exec, field.at, field.values, options);
+  EXPECT_TRUE(found.converged) << found.reason;
+  EXPECT_GT(found.likelihood.log_likelihood, field.log_likelihood);
+  EXPECT_LT(slope_of(exec, found, field, options), 0.01);
+  auto const reasons = why_no_error(found, options.fixed);
+  std::array<bool, 4> estimated{};
+  for (std::size_t k = 0; k < 4; ++k) estimated[k] = reasons[k].empty();
+  FisherOptions wanted;
+  wanted.wanted = estimated;
+  auto const errors =
+      standard_errors(fisher_information(exec, *found.factor, wanted), found.theta, estimated);
+  EXPECT_GT(errors.of[0], 0.1);
+  EXPECT_LT(errors.of[0], 2);
+  // The errors are worth more than one nugget for all.
+  Locations plain = at;
+  plain.error_variances.clear();
+  auto const same = fit(exec, plain, field.values, options);
+  EXPECT_GT(found.likelihood.log_likelihood, same.likelihood.log_likelihood + 5);
+}
+
+TYPED_TEST(CovarianceFit, ProfilesWithinTheFamily) {
+  TypeParam const exec;
+  auto const field =
+      field_of(exec, {2, 0.4, 0.5, 0.2, Family::Spherical}, synthetic_locations(120), 5);
+  auto options = default_fit_options(field.at, field.values, Mean::Constant, Family::Spherical);
+  auto const found = fit(exec, field.at, field.values, options);
+  ooc::DeviceTeam<TypeParam> const team(options.factor.devices);
+  auto const interval =
+      profile_interval(exec, team, field.at, field.values, options, found.theta, 0);
+  EXPECT_EQ(interval.best.family, Family::Spherical);
+  EXPECT_LT(interval.lower.value, found.theta.sigma2);
+  EXPECT_GT(interval.upper.value, found.theta.sigma2);
+}
+
+TYPED_TEST(CovarianceFit, RefusesWhatTheFamilyDoesNotHave) {
+  TypeParam const exec;
+  auto const at = synthetic_locations(20);
+  std::vector<double> y(20);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::sin(static_cast<double>(7 * i));
+  auto options = default_fit_options(at, y, Mean::Constant, Family::PoweredExponential);
+  options.upper.nu = 2.5;
+  EXPECT_EQ(message_of<ValueError>([&] { (void)fit(exec, at, y, options); }),
+            "fit: nu may reach 2.5, must be at most 2");
+  Locations globe = at;
+  globe.metric = Metric::Chordal;
+  options = default_fit_options(globe, y);
+  EXPECT_EQ(options.upper.nu, 3);
+  options.directions = true;
+  EXPECT_EQ(message_of<ValueError>([&] { (void)fit(exec, globe, y, options); }),
+            "fit: directions are of the plane, not of the sphere");
+}
+
+}  // namespace

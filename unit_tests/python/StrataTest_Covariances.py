@@ -1,0 +1,123 @@
+# SPDX-FileCopyrightText: The Strata authors
+# SPDX-License-Identifier: BSD-3-Clause
+"""strata.geostat's families, directions, known error variances and exact predictions, against dense NumPy."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from strata import ShapeError, geostat
+
+Array = Any
+RANDOM = np.random.default_rng(12)
+PLACES = RANDOM.random((80, 2))
+VALUES = np.sin(6 * PLACES[:, 0]) + PLACES[:, 1] + 0.2 * RANDOM.standard_normal(80)
+ERRORS = 0.05 + 0.3 * RANDOM.random(80)
+FAMILIES = [
+    (geostat.Exponential(1.5, 0.3, 0.2), lambda x: np.exp(-x)),
+    (geostat.Gaussian(1.5, 0.3, 0.2), lambda x: np.exp(-x * x)),
+    (geostat.Spherical(1.5, 0.3, 0.2), lambda x: np.where(x < 1, 1 - 1.5 * x + x**3 / 2, 0)),
+    (geostat.PoweredExponential(1.5, 0.3, 1.25, 0.2), lambda x: np.exp(-(x**1.25))),
+    (geostat.Matern(1.5, 0.3, 1.5, 0.2, angle=30.0, ratio=0.5), lambda x: (1 + x) * np.exp(-x)),
+]
+
+
+def matrix(c: geostat.Covariance, rho: Any, errors: Array | None = None) -> Array:
+    t = np.radians(c.angle)
+    d = PLACES[:, None] - PLACES[None, :]
+    h = np.hypot(d[..., 0] * np.sin(t) + d[..., 1] * np.cos(t), (d[..., 0] * np.cos(t) - d[..., 1] * np.sin(t)) / c.ratio)
+    return c.sigma2 * rho(h / c.range) + np.diag(c.nugget + (np.zeros(80) if errors is None else errors))
+
+
+@pytest.mark.parametrize(("covariance", "rho"), FAMILIES)
+def test_matrices_and_likelihoods_are_the_formula(covariance: geostat.Covariance, rho: Any) -> None:
+    np.testing.assert_allclose(geostat.covariance_matrix(covariance, PLACES), matrix(covariance, rho), rtol=1e-13, atol=1e-14)
+    for errors in (None, ERRORS):
+        S = matrix(covariance, rho, errors)
+        factor = geostat.Factor(PLACES, covariance, error_variances=errors)
+        expected = -0.5 * (80 * np.log(2 * np.pi) + np.linalg.slogdet(S)[1] + VALUES @ np.linalg.solve(S, VALUES))
+        assert factor.loglikelihood(VALUES, "none").log_likelihood == pytest.approx(expected, rel=1e-11)
+        again = pickle.loads(pickle.dumps(factor))
+        assert again.covariance == covariance
+        assert again.loglikelihood(VALUES, "none").log_likelihood == factor.loglikelihood(VALUES, "none").log_likelihood
+
+
+def test_gradients_know_directions() -> None:
+    def value(angle: float, ratio: float) -> float:
+        return geostat.loglikelihood(PLACES, VALUES, geostat.Gaussian(1.5, 0.3, 0.2, angle=angle, ratio=ratio), mean="constant").log_likelihood
+
+    found = geostat.Factor(PLACES, geostat.Gaussian(1.5, 0.3, 0.2, angle=30.0, ratio=0.5)).gradient(VALUES, "constant")
+    assert found.by_angle == pytest.approx((value(30.01, 0.5) - value(29.99, 0.5)) / 0.02, rel=1e-5)
+    assert found.by_ratio == pytest.approx((value(30.0, 0.50001) - value(30.0, 0.49999)) / 2e-5, rel=1e-5)
+    assert np.isnan(found.by[2])
+    plain = geostat.Factor(PLACES, geostat.Gaussian(1.5, 0.3, 0.2)).gradient(VALUES, "constant")
+    assert np.isnan(plain.by_angle) and np.isnan(plain.by_ratio)
+
+
+def test_values_have_names_and_parts() -> None:
+    names = {"Exponential", "Gaussian", "Spherical", "PoweredExponential", "Matern"}
+    for covariance, _ in FAMILIES:
+        assert eval(repr(covariance), {name: getattr(geostat, name) for name in names}) == covariance
+        assert hash(covariance) == hash(eval(repr(covariance), {name: getattr(geostat, name) for name in names}))
+    assert geostat.Spherical(1.0, 1.0) != geostat.Gaussian(1.0, 1.0)
+    assert FAMILIES[2][0].family == "spherical" and FAMILIES[4][0].angle == 30 and FAMILIES[4][0].ratio == 0.5
+    with pytest.raises(ValueError, match="the power is 2.5"):
+        geostat.PoweredExponential(1.0, 1.0, 2.5)
+    with pytest.raises(ValueError, match="ratio is 0"):
+        geostat.Gaussian(1.0, 1.0, ratio=0.0)
+    with pytest.raises(ValueError, match="no family 'cubic'"):
+        geostat.Covariance(1.0, 1.0, family="cubic")
+
+
+@pytest.mark.parametrize("family", ["exponential", "gaussian", "spherical", "powered"])
+def test_fits_each_family(family: Any) -> None:
+    found = geostat.fit(PLACES, VALUES, family=family)
+    assert found.report.converged and found.covariance.family == family
+    assert found.standard_errors().of[1] > 0
+
+
+def test_fits_directions_and_keeps_those_that_are_given() -> None:
+    truth = geostat.Exponential(1.0, 0.4, 0.05, angle=120.0, ratio=0.3)
+    places = np.random.default_rng(5).random((250, 2))
+    values = geostat.synthetic_field(truth, places, seed=2)
+    plain, given = geostat.fit(places, values, family="exponential"), geostat.fit(places, values, family="exponential", anisotropy=(120.0, 0.3))
+    found = geostat.fit(places, values, family="exponential", anisotropy="fit")
+    assert (given.covariance.angle, given.covariance.ratio) == (120.0, 0.3)
+    assert abs(found.covariance.angle - 120) < 15 and abs(found.covariance.ratio - 0.3) < 0.15
+    assert plain.likelihood.log_likelihood + 5 < given.likelihood.log_likelihood <= found.likelihood.log_likelihood + 1e-6
+    with pytest.raises(ValueError, match='must be "fit" or'):
+        geostat.fit(places, values, anisotropy="yes")  # type: ignore[arg-type]
+
+
+def test_fits_and_predicts_with_known_errors() -> None:
+    found = geostat.fit(PLACES, VALUES, family="exponential", error_variances=ERRORS, fixed="nugget", start=geostat.Exponential(1.0, 0.3))
+    S = matrix(found.covariance, lambda x: np.exp(-x), ERRORS)
+    ones = np.ones(80)
+    mean = (ones @ np.linalg.solve(S, VALUES)) / (ones @ np.linalg.solve(S, ones))
+    new = np.array([[0.25, 0.75]])
+    c = found.covariance.sigma2 * np.exp(-np.hypot(*(PLACES - new).T) / found.covariance.range)
+    assert found.predict(new).mean[0] == pytest.approx(mean + c @ np.linalg.solve(S, VALUES - mean), abs=1e-10)
+    with pytest.raises(ShapeError, match="error_variances are 3"):
+        geostat.Factor(PLACES, found.covariance, error_variances=np.ones(3))
+
+
+def test_is_exact_where_that_is_asked() -> None:
+    factor = geostat.Factor(PLACES, geostat.Spherical(1.5, 0.5, 0.3))
+    smooth, exact = (factor.predict(VALUES, PLACES, "constant", exact=how) for how in (False, True))
+    assert np.abs(smooth.mean - VALUES).max() > 0.01
+    np.testing.assert_allclose(exact.mean, VALUES, atol=1e-12)
+    assert exact.variance.max() < 1e-12
+    drawn = factor.simulate(VALUES, PLACES[:3], 2, exact=True)
+    np.testing.assert_allclose(drawn, np.tile(VALUES[:3], (2, 1)), atol=1e-4)
+
+
+def test_measures_chords() -> None:
+    degrees = PLACES * [40, 30]
+    lon, lat = np.radians(degrees).T
+    space = 6371.0088 * np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+    h = np.linalg.norm(space[:, None] - space[None, :], axis=2)
+    found = geostat.covariance_matrix(geostat.Gaussian(2.0, 900.0, 0.1), degrees, metric="chordal")
+    np.testing.assert_allclose(found, 2 * np.exp(-((h / 900) ** 2)) + 0.1 * np.eye(80), atol=1e-12)
