@@ -192,7 +192,7 @@ strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t
     if (!work.factor.info().ok()) return no_factor(work);
     require_matrix("L", L, factor->n, factor->n, ldl, sizeof(double), 2, 3);
     Operand<double> const result(work.exec, L, factor->n, factor->n, ldl, Part::None);
-    work.factor.factor(work.exec, result.matrix());
+    work.factor.copy_factor(work.exec, result.matrix());
     result.write_back(work.exec, Part::Lower);
     work.exec.fence("strata::c::factor_copy: L is written");
     return Outcome{};

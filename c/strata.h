@@ -154,8 +154,8 @@ STRATA_API strata_status strata_cholesky(char uplo, int64_t n, double const* A, 
 /* Solve A X = B, refined to fp64 backward error.
  *
  * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must overlap neither B nor A.
- * Result    X. Of `options` those of the refinement are used, in this call alone; NULL: those of
- *           strata_cholesky. report may be NULL. */
+ * Result    X. The refinement's members of `options` are used, in this call alone; NULL: the
+ *           options of strata_cholesky. report may be NULL. */
 STRATA_API strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
                                       int64_t ldb, double* X, int64_t ldx,
                                       strata_options const* options, strata_solve_report* report);
@@ -180,8 +180,8 @@ STRATA_API double strata_digits(double forward_error);
 
 /* log det A, and how far off it may be.
  *
- * Result    |*value - log det A| is less than *error but for about one case in a thousand;
- *           rounding in fp64 is part of it. Infinite if unknown. error may be NULL. */
+ * Result    |*value - log det A| is less than *error but for about one case in a thousand,
+ *           rounding in fp64 included. Infinite if unknown. error may be NULL. */
 STRATA_API strata_status strata_log_determinant(strata_factor* factor, double* value,
                                                 double* error);
 
@@ -317,7 +317,7 @@ typedef struct strata_sparse_options {
                                * its own. NULL: this process alone */
 } strata_sparse_options;
 
-/* What a sparse solve did; the names are those of strata solve's JSON. */
+/* What a sparse solve did; strata solve's JSON has the same names. */
 typedef struct strata_sparse_report {
   size_t struct_size;        /* sizeof(strata_sparse_report) */
   int solved;                /* 1 if x is as good as was asked for, or as fp64 has it */
@@ -330,7 +330,7 @@ typedef struct strata_sparse_report {
   double forward_error;      /* an estimate of |x - A^-1 b| / |x|; NaN: nothing is known */
   int digits; /* decimal digits of the largest entry that are right, at most; -1: unknown */
   double incompatible;          /* the part of b that a singular A has no solution for */
-  double operator_complexity;   /* entries of all levels over those of the matrix */
+  double operator_complexity;   /* entries of all levels over the matrix' entries */
   int64_t preconditioner_bytes; /* bytes of this rank */
   double set_up_seconds;        /* time to make the solver */
   double solve_seconds;         /* time of this solve */

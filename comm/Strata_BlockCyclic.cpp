@@ -40,8 +40,8 @@ void check_own(ProcessGrid const& grid, std::span<std::int64_t const, 9> d, int 
   STRATA_REQUIRE(ValueError,
                  0 <= grid.row && grid.row < grid.rows && 0 <= grid.col && grid.col < grid.cols,
                  "block-cyclic matrix: process (", grid.row, ", ", grid.col, ") of a grid of ",
-                 grid.rows, " x ", grid.cols, "; (-1, -1) is outside of it");
-  require(d[DTYPE] == dense_matrix, "DTYPE", d[DTYPE], "1, that of a dense matrix");
+                 grid.rows, " x ", grid.cols, "; (-1, -1) is outside the grid");
+  require(d[DTYPE] == dense_matrix, "DTYPE", d[DTYPE], "1, for a dense matrix");
   require(d[M] >= 0, "M", d[M], "at least 0");
   require(d[N] >= 0, "N", d[N], "at least 0");
   require(d[MB] >= 1, "MB", d[MB], "at least 1");

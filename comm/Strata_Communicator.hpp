@@ -25,8 +25,9 @@ namespace strata {
 /// `Communicator::agree` makes such exceptions.
 ///
 /// Any other exception from a collective call on several ranks concerns this rank alone. A message,
-/// a vendor's call or an allocation failed in the middle. The other ranks do not learn of it and
-/// would wait for ever. A program that catches it should say so and end all ranks (MPI_Abort).
+/// a vendor's call or an allocation failed in the middle. The other ranks do not learn of this
+/// error and would wait for ever. A program that catches it should say so and end all ranks
+/// (MPI_Abort).
 struct AgreedError {
   virtual ~AgreedError() = default;
 };

@@ -33,6 +33,7 @@
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/Strata_TextFile.hpp>
 #include <core/io/Strata_Trace.hpp>
+#include <core/io/files/Strata_ReadOptions.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Generators.hpp>

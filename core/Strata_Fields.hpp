@@ -73,7 +73,7 @@ struct FieldGroup {
 ///     }
 ///
 /// JSON, its schema, the attributes in Python with their stubs, and the pages of the reference are
-/// made of it, so that a new number is one line.
+/// made of the table, so that a new number is one line.
 template <class Report>
 concept Described = requires(Report const* report) { fields_of(report); };
 

@@ -51,7 +51,7 @@ constexpr auto names_of(Outcome) {
 /// One step of a ladder, and why it was left; each ladder adds what it was made in.
 struct Attempt {
   Rung rung = Rung::AsAsked;        ///< rung on which it was tried
-  Outcome outcome = Outcome::Held;  ///< what became of it
+  Outcome outcome = Outcome::Held;  ///< outcome of the attempt
 };
 
 /// An attempt to factor a matrix.

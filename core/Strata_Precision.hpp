@@ -129,7 +129,7 @@ constexpr auto names_of(Precision) {
   return table;
 }
 
-/// Names that `from_name` knows beside those of the table.
+/// Names that `from_name` knows beside the table's.
 constexpr auto aliases_of(Precision) {
   return enum_names<Precision>("precision", {{Precision::int8x14, "fp64_int8"}});
 }

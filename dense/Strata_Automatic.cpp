@@ -23,10 +23,10 @@ namespace strata::dense {
 
 namespace {
 
-// From order `from` on, to that of the next row, layers `far` pay over fp32 leaves, for up to n /
-// `divisor` right-hand sides: each step of a refinement is a product in fp64 and a solve with all
-// columns, and fp16 layers of an ill-conditioned matrix need some 11 to 28 of them, fp16_split and
-// fp32 three or four. Rows of an architecture stand in the order of `from`.
+// From order `from` on, up to the next row's, layers `far` pay over fp32 leaves, for up to n /
+// `divisor` right-hand sides. Each step of a refinement is a product in fp64 and a solve with all
+// columns. For an ill-conditioned matrix fp16 layers need 11 to 28 steps, fp16_split and fp32 three
+// or four. Rows of an architecture stand in the order of `from`.
 struct Layering {
   std::string_view architecture;
   std::int64_t from, divisor;
@@ -134,8 +134,8 @@ Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList con
 
 // Measured with geometric spectra. On an H100 fp16 holds down to pivots of 4 or 5 unit roundoffs.
 // Where the first columns foretell a pivot p, a refinement with fp16_split and fp32 takes 0.15 /
-// sqrt(p) iterations, and from 0.6 of the patience on fp64 is faster, since the factorisation has
-// most of its way to go.
+// sqrt(p) iterations. From 0.6 of the patience on fp64 is faster, since most of the factorisation
+// is still to be done.
 template <class ExecutionSpace>
 double detail::least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next) {
   if (strata::runs_on_host<ExecutionSpace>) return small_pivot(layers);

@@ -30,8 +30,8 @@ namespace strata::dense {
 ///          of the whole batch is the caller's to make, from info and the errors.
 /// Memory   as `BatchedBlas`: the systems are solved where they are.
 /// Throws   ShapeError with all extents before anything is written; MemoryError, VendorError.
-/// Error    that of Cholesky in the type of the Views, c n u a system; `backward_errors` measures
-///          it. Nothing is scaled or refined: for systems too ill-conditioned for that there is
+/// Error    Cholesky's in the type of the Views, c n u a system; `backward_errors` measures it.
+///          Nothing is scaled or refined: for systems too ill-conditioned for that there is
 ///          `cholesky`.
 template <class ExecutionSpace>
 class BatchedCholesky {

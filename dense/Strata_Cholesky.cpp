@@ -20,8 +20,8 @@ namespace strata::dense {
 
 namespace {
 
-// True if the matrix, or the block of columns, is small: one thread of a host reads it in less time
-// than several threads take to begin and to end the loops of a factor and a solve.
+// True if the matrix, or the block of columns, is small. One thread of a host then reads it in less
+// time than several threads take to begin and to end loops.
 bool is_small(std::int64_t extent) { return extent <= 1024; }
 
 }  // namespace
@@ -196,7 +196,8 @@ Info CholeskyFactor<ExecutionSpace>::State::attempt(detail::Step const& step, bo
   factored = is_foretold = false;
   blas->release_scratch();  // of an attempt that threw
   make_tree(step);
-  return load_and_factor(*tree, step.shift, may_leave ? first_look() : FirstColumns());
+  load(*tree, step.shift);
+  return factor(*tree, may_leave ? first_look() : FirstColumns());
 }
 
 template <class ExecutionSpace>
@@ -240,23 +241,24 @@ auto CholeskyFactor<ExecutionSpace>::State::first_look() -> FirstColumns {
 
 // L of the leading block of H that has the tree's order.
 template <class ExecutionSpace>
-Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double shift,
-                                                            FirstColumns const& first_columns) {
+void CholeskyFactor<ExecutionSpace>::State::load(Tree& into, double shift) {
   std::int64_t const m = into.order();
-  {
-    Region const region(exec, "strata::dense::cholesky::load");
-    Kokkos::Timer const timer;
-    Kokkos::View<double const*, memory_space> d = analysis.d;
-    if (d.extent(0) > 0) d = Kokkos::subview(d, std::pair<std::int64_t, std::int64_t>(0, m));
-    if (&into == tree.get() && std::exchange(is_loaded, false))
-      into.bound_scales(exec, A, d, shift);
-    else
-      into.load(exec, uplo, A.block(0, 0, m, m), d, shift);
-    // On a device a fence takes longer than to load a small matrix, which counts as factored.
-    if (strata::runs_on_host<ExecutionSpace> || m >= 4096)
-      exec.fence("strata::dense::cholesky: loaded");
-    report.load_seconds += timer.seconds();
-  }
+  Region const region(exec, "strata::dense::cholesky::load");
+  Kokkos::Timer const timer;
+  Kokkos::View<double const*, memory_space> d = analysis.d;
+  if (d.extent(0) > 0) d = Kokkos::subview(d, std::pair<std::int64_t, std::int64_t>(0, m));
+  if (&into == tree.get() && std::exchange(is_loaded, false))
+    into.bound_scales(exec, A, d, shift);
+  else
+    into.load(exec, uplo, A.block(0, 0, m, m), d, shift);
+  // On a device a fence takes longer than to load a small matrix, which counts as factored.
+  if (strata::runs_on_host<ExecutionSpace> || m >= 4096)
+    exec.fence("strata::dense::cholesky: loaded");
+  report.load_seconds += timer.seconds();
+}
+
+template <class ExecutionSpace>
+Info CholeskyFactor<ExecutionSpace>::State::factor(Tree& into, FirstColumns const& first_columns) {
   Region const region(exec, "strata::dense::cholesky::factor ", into.layers().name());
   Kokkos::Timer const timer;
   Kokkos::deep_copy(exec, pivot, std::int64_t(0));
@@ -266,7 +268,8 @@ Info CholeskyFactor<ExecutionSpace>::State::load_and_factor(Tree& into, double s
   exec.fence("strata::dense::cholesky: read the pivot status");
   double const seconds = timer.seconds();
   report.factor_seconds += seconds;
-  report.factor_flop_per_s = seconds > 0 ? static_cast<double>(potrf_flops(m)) / seconds : 0;
+  report.factor_flop_per_s =
+      seconds > 0 ? static_cast<double>(potrf_flops(into.order())) / seconds : 0;
   report.stored_bytes = into.stored_bytes();
   report.peak_bytes = std::max(report.peak_bytes, into.stored_bytes() + into.working_bytes());
   into.release_working();
@@ -370,10 +373,10 @@ CholeskyReport const& CholeskyFactor<ExecutionSpace>::report() const {
 }
 
 template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::factor(ExecutionSpace const& exec,
-                                            MatrixRef<memory_space> const& L) const {
+void CholeskyFactor<ExecutionSpace>::copy_factor(ExecutionSpace const& exec,
+                                                 MatrixRef<memory_space> const& L) const {
   State& s = *state_;
-  s.need_factor("factor");
+  s.need_factor("copy_factor");
   s.tree->store(exec, Uplo::Lower, L);
   if (s.analysis.d.extent(0) > 0) detail::unscale_factor(exec, s.analysis.d, L);
 }

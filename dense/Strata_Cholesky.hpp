@@ -42,7 +42,7 @@ struct CholeskyOptions {
   bool ladder = true;  ///< on breakdown or without convergence, go on with the next rung
   /// Where A is not positive definite, factor a copy with a larger diagonal that is. What is added
   /// is the smallest power of ten, as a part of the mean diagonal, that does; 1e-2 at most. Solves
-  /// are those of the copy then. The report tells.
+  /// are the copy's then. The report tells.
   bool jitter = false;
   /// Called while an attempt factors, with the part of its flops that is done, 0 to 1; what it
   /// throws ends the call.
@@ -76,7 +76,7 @@ struct CholeskyReport {
   /// bytes of the tree, after and while it is factored
   std::size_t stored_bytes = 0, peak_bytes = 0;
   /// Sums over the attempts. On a device that equilibrates the first attempt's load is a part of
-  /// the analysis; below order 4096 what is left of it is not waited for, and counts as factored.
+  /// the analysis; below order 4096 its rest is not waited for, and counts as factored.
   double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;
   double factor_flop_per_s = 0;  ///< rate of the last attempt, n^3/3 flops; 0 where it broke down
   ConditionEstimate
@@ -151,7 +151,7 @@ class CholeskyFactor {
   /// Result   as of `dense::solve`, with the ladder of `cholesky`. If info() is not ok afterwards,
   ///          A turned out to be indefinite by less than the first layers could tell.
   /// Sync     fences `exec`.
-  /// Memory   3 n m numbers of fp64, those of `refine`, and on devices the partial sums of products
+  /// Memory   3 n m numbers of fp64, `refine`'s memory, and on devices the partial sums of products
   ///          with the matrix and the factor: about n^2 / 100 numbers.
   /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor, B holds a
   ///          non-finite number or X overlaps A; MemoryError where there is no memory for a first
@@ -167,8 +167,8 @@ class CholeskyFactor {
   ///
   /// Sync     fences `exec` a few times. Cost: 2 or 3 solves of eight columns, with the factor
   ///          alone; where it is too coarse to tell, as many refined ones. Memory: 8 n numbers, and
-  ///          those of `refine`. `on_progress` hears after each solve what part of at most 3 is
-  ///          done, 0 to 1, and of refined ones anew.
+  ///          `refine`'s. `on_progress` hears after each solve what part of at most 3 is done, 0 to
+  ///          1, and of refined ones anew.
   /// Throws   ValueError if there is no factor; MemoryError; what `on_progress` throws.
   ConditionEstimate condition(ExecutionSpace const& exec,
                               std::function<void(double)> const& on_progress = {});
@@ -195,7 +195,11 @@ class CholeskyFactor {
   /// Shape    L: n x n, fp64 or fp32, column-major; its strictly upper triangle is not touched.
   ///          Enqueued.
   /// Throws   ShapeError if L does not fit; ValueError if there is no factor.
-  void factor(ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const;
+  void copy_factor(ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const;
+  [[deprecated("is now called copy_factor")]] void factor(
+      ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const {
+    copy_factor(exec, L);
+  }
 
  private:
   SolveReport solve_strided(ExecutionSpace const& exec, StridedMatrix<double const> const& B,
@@ -209,11 +213,11 @@ class CholeskyFactor {
 /// Shape    A: n x n View of fp64, n >= 0, LayoutLeft or LayoutRight, any padding; only its lower
 ///          triangle is read, and it is not changed.
 /// Result   a factor whose info() is ok: A, or a matrix within the layers' roundoff and the shift
-///          of it, is positive definite (`solve` finds out which); or info() holds the order of the
+///          of A, is positive definite (`solve` finds out which); or info() holds the order of the
 ///          leading minor that is not positive: of A, found in fp64, if the ladder is on; of the
 ///          first attempt otherwise. An automatic attempt ends early where its first pivots fall so
-///          fast that the next rung costs less (`Outcome::Foretold`): on hosts after an eighth of
-///          its flops, on GPUs whose rungs were measured after a third.
+///          fast that the next rung costs less (`Outcome::Foretold`). Hosts look after an eighth of
+///          the flops, GPUs whose rungs were measured after a third.
 /// Sync     fences `exec` once per attempt, and before it to check A; an attempt that may end early
 ///          waits for its first pivots.
 /// Memory   `BlockTree::bytes_needed`: about n^2 bytes for fp16 layers and 2 n^2 more while

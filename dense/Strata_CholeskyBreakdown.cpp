@@ -15,14 +15,22 @@
 
 namespace strata::dense {
 
+namespace {
+
+detail::Step fp64_step() {
+  return {Rung::Fp64, LayerList{Precision::fp64}, 0, LeafSolve::Substitution};
+}
+
+}  // namespace
+
 // A is not positive definite, by this step.
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::give_up(detail::Step const& step, Info found) {
   info = found;
   describe(step);
-  report.factor_flop_per_s = 0;
   if (tree && report.breakdown.order != found.order())
     report.breakdown = look_into(*tree, found.order());
+  report.factor_flop_per_s = 0;
   if (report.breakdown.numerical) detail::find_twins(exec, uplo, A, report.breakdown);
   drop_tree();
 }
@@ -51,21 +59,55 @@ std::pair<double, double> CholeskyFactor<ExecutionSpace>::State::pivots(Tree con
   return {low * low, high * high};
 }
 
-// A leaf keeps the pivot that was not positive in its place on the diagonal.
+// From a factor in which the diagonal entry of that column is larger by `lift`. NaN where there is
+// none, or no memory.
+template <class ExecutionSpace>
+double CholeskyFactor<ExecutionSpace>::State::pivot_of(std::int64_t order, double lift) try {
+  auto const step = fp64_step();
+  Tree lifted(exec, order, step.layers, automatic_leaf_size<ExecutionSpace>(order, step.layers),
+              tree_options(step));
+  load(lifted, 0);
+  auto const& leaf = *std::ranges::find_if(lifted.nodes(), [order](auto const& node) {
+    return node.is_leaf() && node.begin + node.size == order;
+  });
+  Kokkos::View<double, memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const corner(
+      leaf.stored.template as<double>() + (leaf.size - 1) * (leaf.stored.ld + 1));
+  double value = 0;
+  auto const read = [&] {
+    Kokkos::deep_copy(exec, value, corner);
+    exec.fence("strata::dense::cholesky: read a pivot");
+  };
+  read();
+  Kokkos::deep_copy(exec, corner, value + lift);
+  if (!factor(lifted, {}).ok()) return std::nan("");
+  read();
+  return value * value - lift;
+} catch (MemoryError const&) {
+  return std::nan("");
+}
+
+// On a host a leaf keeps the pivot that was not positive in its place on the diagonal. Devices'
+// libraries leave there what they like.
 template <class ExecutionSpace>
 Breakdown CholeskyFactor<ExecutionSpace>::State::look_into(Tree const& failed, std::int64_t order) {
   Breakdown result;
   result.order = order;
-  if (!runs_on_host<ExecutionSpace> || !failed.layers().is_fp64()) return result;
+  if (!failed.layers().is_fp64()) return result;
   auto const [low, high] = pivots(failed, order - 1);
-  for (auto const& node : failed.nodes()) {
-    std::int64_t const i = order - 1 - node.begin;
-    if (!node.is_leaf() || i < 0 || i >= node.size) continue;
-    double const pivot = node.stored.template as<double>()[i * (node.stored.ld + 1)];
-    double const size = options.equilibrate ? 1 : high;
-    if (pivot <= 0) result.pivot = pivot / size;
-    result.least_pivot = order > 1 ? low / size : 1;
+  double const size = options.equilibrate ? 1 : high;
+  double pivot = std::nan("");
+  if constexpr (runs_on_host<ExecutionSpace>) {
+    for (auto const& node : failed.nodes()) {
+      std::int64_t const i = order - 1 - node.begin;
+      if (node.is_leaf() && i >= 0 && i < node.size)
+        pivot = node.stored.template as<double>()[i * (node.stored.ld + 1)];
+    }
+    if (pivot > 0) pivot = std::nan("");
+  } else {
+    pivot = std::min(pivot_of(order, high), 0.0);
   }
+  result.pivot = pivot / size;
+  result.least_pivot = order > 1 ? low / size : 1;
   detail::judge(n, options.equilibrate ? analysis.scaled_norm : analysis.scaled_norm / high,
                 result);
   result.numerical = result.numerical && analysis.bad_diagonal == 0;
@@ -76,13 +118,14 @@ Breakdown CholeskyFactor<ExecutionSpace>::State::look_into(Tree const& failed, s
 // else the last one decides.
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
-  detail::Step const fp64{Rung::Fp64, LayerList{Precision::fp64}, 0, LeafSolve::Substitution};
+  auto const step = fp64_step();
   if (next_step > 0) drop_tree();  // of a rung that broke down
   Breakdown breakdown;
-  Info const found = note_attempt(fp64, [&] {
-    Tree block(exec, order, fp64.layers, automatic_leaf_size<ExecutionSpace>(order, fp64.layers),
-               tree_options(fp64));
-    Info const of_block = load_and_factor(block, 0, {});
+  Info const found = note_attempt(step, [&] {
+    Tree block(exec, order, step.layers, automatic_leaf_size<ExecutionSpace>(order, step.layers),
+               tree_options(step));
+    load(block, 0);
+    Info const of_block = factor(block, {});
     if (!of_block.ok()) breakdown = look_into(block, of_block.order());
     return of_block;
   });
@@ -96,7 +139,7 @@ void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
   }
   end_ladder();
   report.breakdown = breakdown;
-  give_up(fp64, found);
+  give_up(step, found);
 }
 
 template <class ExecutionSpace>

@@ -25,8 +25,8 @@ void CholeskyFactor<ExecutionSpace>::State::apply_to_host(
   exec.fence("strata::dense::condition: V is ready");
 }
 
-// The factor is that of M = H + E with ||E|| of some units of roundoff and the shift: ||M^-1|| is
-// near ||H^-1|| while their product with it is below one.
+// The factor belongs to M = H + E with ||E|| of some units of roundoff and the shift. ||M^-1|| is
+// near ||H^-1|| while ||E|| ||H^-1|| is below one.
 template <class ExecutionSpace>
 ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition(
     std::function<void(double)> const& on_progress) {

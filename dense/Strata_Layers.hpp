@@ -54,9 +54,9 @@ class LayerList {
   /// Behind the last.
   auto end() const { return begin() + static_cast<std::ptrdiff_t>(size_); }
 
-  /// The layer list one step more accurate: fp8 becomes fp16; fp16, bf16 and tf32 become fp32; fp32
-  /// and fp16_split, whose products are almost as accurate, become fp64; int8x6 to int8x8 become
-  /// int8x11, int8x9 to int8x12 become int8x14, and those from int8x13 on fp64.
+  /// The layer list one step more accurate: fp8 becomes fp16, and fp16, bf16 and tf32 become fp32.
+  /// fp32 and fp16_split, whose products are almost as accurate, become fp64. int8x6 to int8x8
+  /// become int8x11, int8x9 to int8x12 become int8x14, and int8x13 and later ones fp64.
   LayerList promoted() const;
   /// The largest unit roundoff of all layers.
   double unit_roundoff() const;

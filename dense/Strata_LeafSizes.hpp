@@ -12,8 +12,8 @@
 
 namespace strata::dense {
 
-/// Leaves of an n x n matrix: n / divisor columns, in whole units, between least and most; up to
-/// order `whole` the matrix is one leaf, which one POTRF factors faster than the recursion does.
+/// Leaves of an n x n matrix have n / divisor columns, in whole units, between least and most. Up
+/// to order `whole` the matrix is one leaf, which one POTRF factors faster than the recursion does.
 /// With `even`, a matrix of more than `most` columns has an even number of leaves that are alike,
 /// as few as there can be. The left half of the tree is then half of the columns.
 struct LeafSizeRule {

@@ -64,7 +64,7 @@ void quantise_below(ExecutionSpace const& exec,
   STRATA_REQUIRE(
       ValueError,
       scale != nullptr && stored.scale == scale && scale != largest && source.scale == nullptr,
-      "quantise_below: the scale must be that of the stored block, the source must have none, and "
+      "quantise_below: the scale must be the stored block's, the source must have none, and "
       "the largest magnitude must lie elsewhere");
   if (source.rows == 0 || source.cols == 0) return;
   with_arithmetic_type(source.precision, [&]<class Source>(std::type_identity<Source>) {
@@ -82,9 +82,8 @@ void quantise(LeafBlas<ExecutionSpace>& blas,
   STRATA_REQUIRE(ShapeError, source.rows == stored.rows && source.cols == stored.cols,
                  "quantise: the source is ", source.rows, " x ", source.cols, ", stored ",
                  stored.rows, " x ", stored.cols);
-  STRATA_REQUIRE(
-      ValueError, scale != nullptr && stored.scale == scale && source.scale != scale,
-      "quantise: the scale must be that of the stored block, and not that of the source");
+  STRATA_REQUIRE(ValueError, scale != nullptr && stored.scale == scale && source.scale != scale,
+                 "quantise: the scale must be the stored block's, and not the source's");
   if (source.rows == 0 || source.cols == 0) return;
   measure_largest(blas.exec(), source, scale);
   double const* const source_scale = source.scale;

@@ -29,19 +29,19 @@ namespace strata::dense {
 ///          way; fences where scratch grows, so not in a second call for the sizes of the first. A
 ///          host looks at *info after each leaf and ends where it is not 0. With `on_progress` a
 ///          device's caller waits for the work, the device for nothing more. Cost n^3/3 flops.
-/// Memory   scratch of `blas` for copies of operands, which it keeps: at most the largest
-///          off-diagonal block (n^2/4 numbers, in a tree of several panels its columns of one
-///          panel) for each of two operands whose precision isn't their product's, and one more in
-///          fp16 for a block that is kept in fp8; for layers in tf32 and fp16_split what
-///          `LeafBlas::reserve_product` takes, before the start, or, where the tree splits its
-///          panels, 8 bytes for each number of a panel and 6 for each of a block's columns in it
-///          and of a leaf. In int8xS S n^2 bytes, from n = 20480 on at most 0.36 S n^2, and 4 S for
-///          each of 8192 rows of a leaf's columns.
+/// Memory   scratch of `blas` for copies of operands, which it keeps. Each of two operands whose
+///          precision isn't their product's takes at most the largest off-diagonal block: n^2/4
+///          numbers, in a tree of several panels its columns of one panel. A block that is kept in
+///          fp8 takes one more copy in fp16. Layers in tf32 and fp16_split take what
+///          `LeafBlas::reserve_product` takes, before the start. Where the tree splits its panels
+///          they take 8 bytes for each number of a panel, and 6 for each number of a leaf and of a
+///          block's columns in the panel. int8xS takes S n^2 bytes, from n = 20480 on at most 0.36
+///          S n^2, and 4 S for each of 8192 rows of a leaf's columns.
 /// Throws   ValueError if the tree is not loaded; VendorError.
 /// Error    ||A - L L^T||_F <= c (u_layer ||off-diagonal L||^2 + n u_leaf ||L||_F^2) (tested). In
 ///          int8xS alone an entry's error is within sqrt(n) 2^-b sqrt(a_ii a_jj) (1 + ...), b =
-///          23.3 for S = 6 and 3.9 more for each further modulus, and its standard deviation 0.41
-///          2^-b sqrt(a_ii a_jj), besides that of fp64 leaves (tested).
+///          23.3 for S = 6 and 3.9 more for each further modulus (tested). Its standard deviation
+///          is 0.41 2^-b sqrt(a_ii a_jj). The error of fp64 leaves comes on top.
 /// Source   Ozaki, Uchino, Imamura, arXiv:2504.08009, for products of integers, panel by panel from
 ///          the left. Else paper A, algorithm 1 within each panel of the tree; deviations: products
 ///          accumulate in fp32 or fp64 and are not rounded to the layer's type before the block is

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// A matrix larger than the memory that its factorisation may use on the device: it is made tile by
-// tile by a function of one's own, and kept in the host's memory in up to four precisions.
+// A matrix larger than the memory that its factorisation may use on the device. Your own function
+// makes it tile by tile, and the host's memory keeps it in up to four precisions.
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/tiles/Strata_TileMatrix.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// The same solver on the ranks of MPI: each makes its own rows of the matrix of a heated rod, with
-// columns numbered over all ranks, and gets its own part of the solution. Start it with `mpirun -np
-// 3`.
+// The same solver on the ranks of MPI. Each rank makes its own rows of the matrix of a heated rod,
+// with columns numbered over all ranks. It gets its own part of the solution. Start it with `mpirun
+// -np 3`.
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 

@@ -92,7 +92,7 @@ struct CovarianceFactorReport {
 };
 
 /// The Cholesky factor M = L L^T of a covariance matrix S, and all that a Gaussian likelihood asks
-/// of it.
+/// of a factor.
 ///
 /// In tiles the matrix may be larger than the devices; whole it is as fast as one is. M is S but
 /// for the rounding of its tiles. Solves are refined to fp64 accuracy with S. For that the entries
@@ -117,7 +117,7 @@ class CovarianceFactor {
   CovarianceFactor(ExecutionSpace const& exec, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {})
       : CovarianceFactor(exec, Team(options.devices), covariance, locations, options) {}
-  /// The same on a team that is there; its devices count, not those of the options.
+  /// The same on a team that is there; its devices count, not the options'.
   CovarianceFactor(ExecutionSpace const& exec, Team const& team, MaternCovariance const& covariance,
                    Locations const& locations, CovarianceFactorOptions const& options = {});
   ~CovarianceFactor();

@@ -95,9 +95,9 @@ std::string on_each_of(int ranks) {
 
 std::int64_t block_of(std::int64_t n) { return std::min(n, detail::column_block); }
 
-// S^-1 S_k is symmetric for sigma2 and nugget: the trace of such a one and another is the sum of
-// the products of their entries, column by column, which each rank has. Of range and nu squares are
-// kept until those that lie opposite come.
+// S^-1 S_k is symmetric for sigma2 and nugget. The trace of its product with another such matrix is
+// the sum of the products of their entries, column by column, which each rank has. For range and nu
+// the squares are kept until the opposite ones come.
 template <class Exec>
 class Traces {
  public:
@@ -336,7 +336,7 @@ StandardErrors standard_errors(FisherInformation const& information, MaternCovar
     else if (information.info != 0)
       result.reasons[k] = "the covariance matrix is not positive definite";
     else if (!(R[k][k] > 0) || !std::isfinite(R[k][k]))
-      result.reasons[k] = "the observations tell nothing of it";
+      result.reasons[k] = "the observations tell nothing about this parameter";
     else
       which.push_back(k);
   }

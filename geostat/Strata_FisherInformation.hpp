@@ -47,18 +47,17 @@ struct FisherInformation {
 /// Result   see FisherInformation; its `info` says if S is not positive definite.
 /// Sync     fences `exec`.
 /// Memory   `fisher_bytes_needed` on the host, and 2048 n numbers in the memory of `exec`. Cost: 2
-///          n^3 flops for S^-1 and for each of range and nu that is wanted, that of six
-///          factorisations each, and n^2 evaluations of entries. With tiles below fp64 all solves
-///          are refined with S.
+///          n^3 flops for S^-1 and for each of range and nu that is wanted, as six factorisations,
+///          and n^2 evaluations of entries. With tiles below fp64 all solves are refined with S.
 /// Ranks    of a factor that several ranks hold share the solves, the evaluations and what is kept
 ///          of S^-1 S_range and S^-1 S_nu; each has the 2048 n numbers. All get the information,
 ///          with the bits of one rank's. They give the same options but for max_bytes and
 ///          on_progress. What one rank throws all throw, as an AgreedError.
 /// Throws   MemoryError, before anything is done, if that is more than max_bytes, or can't be had;
 ///          ValueError if an exception left no factor.
-/// Error    that of S^-1 by backward stable fp64 solves, whatever the tiles' precision; relative to
-///          sqrt(I_jj I_kk) tested against long double. With a nugget well above sigma2 that of
-///          sigma2's entries grows as nugget / sigma2.
+/// Error    the error of S^-1 by backward stable fp64 solves, whatever the tiles' precision;
+///          relative to sqrt(I_jj I_kk) tested against long double. With a nugget well above sigma2
+///          the error of sigma2's entries grows as nugget / sigma2.
 /// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
 template <class ExecutionSpace>
 [[nodiscard]] FisherInformation fisher_information(ExecutionSpace const& exec,

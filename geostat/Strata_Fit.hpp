@@ -73,7 +73,7 @@ struct Fit {
   std::int64_t not_positive_definite = 0;   ///< evaluations at parameters without a factor
   std::int64_t not_known = 0;  ///< evaluations whose log-determinant has an infinite error
   /// Parameters on one of their bounds; with a search without derivatives, within the tolerance of
-  /// it.
+  /// the bound.
   std::array<bool, 4> at_bound{};
   /// A nugget that is 0, its boundary, is below this at 95 %; NaN: it is not 0, or that is not
   /// known.
@@ -94,14 +94,15 @@ struct FactoredFit : Fit {
 
 /// A guess for observations of which nothing is known, and bounds about it.
 ///
-/// Result   `trend` as given, and with s^2 the sample variance of what it leaves by least squares
-///          and m^2 = s^2, or without a mean the mean square of the values: start: sigma2 = 0.9
-///          m^2, the nugget 0.1 s^2, a tenth of the extent as range, nu = 1/2. Bounds: sigma2 1e-14
-///          s^2 to 100 m^2, the nugget 0, or 1e-6 s^2 where places repeat, to 100 m^2, nu from 0.1
-///          to 3, or to 1/2 on the sphere, where Matern covariances are positive definite no
-///          further. The range from a tenth of the 5 % quantile of the distances to nearest
-///          neighbours, a hundredth of the extent at most, to ten times the extent, which is that
-///          of 95 % of the coordinates: one place that is far from the others moves neither.
+/// Result   `trend` as given. s^2 is the sample variance of what it leaves by least squares. m^2 =
+///          s^2, or without a mean the mean square of the values. Start: sigma2 = 0.9 m^2, the
+///          nugget 0.1 s^2, a tenth of the extent as range, nu = 1/2. Bounds: sigma2 from 1e-14 s^2
+///          to 100 m^2; the nugget from 0, or from 1e-6 s^2 where places repeat, to 100 m^2; nu
+///          from 0.1 to 3. On the sphere nu ends at 1/2, where Matern covariances are positive
+///          definite no further. The range begins at a tenth of the 5 % quantile of the distances
+///          to nearest neighbours, a hundredth of the extent at most. It ends at ten times the
+///          extent. The extent is taken from 95 % of the coordinates: one far place moves neither
+///          bound.
 /// Throws   ValueError if there are fewer than 2 values, all are the same, the trend leaves nothing
 ///          of them, or a bound leaves the range of fp64.
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
@@ -110,8 +111,8 @@ FitOptions default_fit_options(Locations const& locations, std::span<double cons
 /// Whether this build can search so: all can by Search::Scoring, the others are NLopt's.
 bool can_fit(Search search = Search::Scoring);
 
-/// Fit a Matern covariance by maximum likelihood, or by that of contrasts where the trend says
-/// REML.
+/// Fit a Matern covariance by maximum likelihood, or by the likelihood of contrasts where the trend
+/// says REML.
 ///
 /// Searched are the nugget's share of the sill sigma2 + nugget, from 0 on, and the logarithms of
 /// range and nu, as far as they are free; the best sill follows. With sigma2 or a nugget fixed the
@@ -127,9 +128,9 @@ bool can_fit(Search search = Search::Scoring);
 /// more than the error that they state, and twice as many brought no more than that. They begin
 /// anew at the best, until that brings no more.
 ///
-/// With tiles below fp64 a search goes on in fp64 from there, in a tenth of the first step, or, if
-/// the error is below 1e-3, evaluates the likelihood there once in fp64. Without the memory for
-/// that the result says so.
+/// With tiles below fp64 a search goes on in fp64 from there, in a tenth of the first step. If the
+/// error is below 1e-3, it evaluates the likelihood there once in fp64 instead. Without the memory
+/// for fp64 the result says so.
 ///
 /// No evaluation asks for the covariance matrix twice. The solves are refined with it at the end
 /// only. There a factor is made of the best, and the likelihood is stated with probes that the
@@ -152,7 +153,7 @@ template <class ExecutionSpace>
                                               Locations const& locations,
                                               std::span<double const> values,
                                               FitOptions const& options);
-/// The same on a team that is there; its devices count, not those of `options.factor`.
+/// The same on a team that is there; its devices count, not `options.factor`'s.
 template <class ExecutionSpace>
 [[nodiscard]] FactoredFit<ExecutionSpace> fit(ExecutionSpace const& exec,
                                               ooc::DeviceTeam<ExecutionSpace> const& team,
@@ -160,8 +161,8 @@ template <class ExecutionSpace>
                                               std::span<double const> values,
                                               FitOptions const& options);
 
-/// Why a parameter of a fit has no standard error by `standard_errors`: It was fixed, it is on its
-/// bound, or sigma2 is 0 there, so that range and nu mean nothing. Empty: it may have one.
+/// Reason why `standard_errors` has none for a parameter of a fit. The parameter was fixed, is on
+/// its bound, or means nothing, as range and nu where sigma2 is 0. Empty: it may have one.
 std::array<std::string, 4> why_no_error(Fit const& found, std::array<bool, 4> const& fixed);
 
 namespace detail {

@@ -4,7 +4,7 @@
 #define STRATA_GEOSTAT_HPP
 
 // All of Strata::geostat: Matern covariances, likelihoods with gradients, fits with the errors of
-// their parameters, and kriging; all of it for many observations by Vecchia's approximation.
+// their parameters, and kriging; for many observations all these by Vecchia's approximation.
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_FisherInformation.hpp>

@@ -18,8 +18,8 @@ namespace strata::geostat {
 
 namespace {
 
-// In long double: what rounding of a long sum would leave is more than that of the solve where S is
-// well conditioned.
+// In long double: where S is well conditioned, rounding of a long sum would leave more than
+// rounding of the solve.
 double sum_of_products(HostMatrix const& A, std::size_t i, HostMatrix const& B, std::size_t j) {
   long double sum = 0;
   for (std::size_t k = 0; k < A.extent(0); ++k)
@@ -90,8 +90,9 @@ double residual_of(CovarianceFactor<Exec> const& factor, double w, HostMatrix co
   return w * (norm_inf * x + largest_magnitude(B, j)) + 0x1p-53 * row * x;
 }
 
-// Of B = [y, Q] and X = S^-1 B: A = Q' S^-1 Q = L L', b = A^-1 Q' S^-1 y, then r = y - Q b and S^-1
-// r in their first columns, by which the quadratic form is r' S^-1 r, and T in the others of X.
+// B = [y, Q] and X = S^-1 B give A = Q' S^-1 Q = L L' and b = A^-1 Q' S^-1 y. Then r = y - Q b and
+// S^-1 r stand in their first columns, so that the quadratic form is r' S^-1 r. T stands in the
+// other columns of X.
 template <class Exec>
 void take_trend(Trend const& trend, HostMatrix const& B, HostMatrix const& X,
                 Weights<Exec>& result) {

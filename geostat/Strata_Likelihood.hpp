@@ -48,10 +48,11 @@ struct Likelihood {
 
 /// The log-likelihood of a trend F b, a zero or a constant mean among them, and a Matern
 /// covariance,
-///   l(theta) = -1/2 (n log 2 pi + log det S + r' S^-1 r),   r = y - F b,   b = (F' S^-1 F)^-1 F' S^-1 y,
-/// or that of n - k contrasts of y on which b has no influence (REML),
+///   l(theta) = -1/2 (n log 2 pi + log det S + r' S^-1 r),
+///   r = y - F b,   b = (F' S^-1 F)^-1 F' S^-1 y.
+/// REML takes n - k contrasts of y on which b has no influence instead. Then
 ///   l(theta) = -1/2 ((n - k) log 2 pi + log det S + log det F' S^-1 F - log det F'F + r' S^-1 r).
-/// The latter does not change where columns of F are mixed; values of different F can't be
+/// REML's does not change where columns of F are mixed. Values of different F can't be
 /// compared.
 ///
 /// Shape    a value for each location, n >= 1; the trend's columns of as many.
@@ -60,13 +61,13 @@ struct Likelihood {
 /// Memory   `CovarianceFactor::bytes_needed`, and (6 + 4 k + probes) n numbers for k columns.
 /// Throws   ShapeError if the values are not as many as the locations, or none; ValueError naming
 ///          the first value that is not finite; what CovarianceFactor throws.
-/// Error    of log_det no more than `log_det_error`. Of the quadratic form no more than
-///          `quadratic_form_error`, whatever the tiles' precision: with x = S^-1 r, r = y - mean,
-///          it is x' (r - S x) to first order, and the residual's numbers have random signs. So it
-///          is 4 ||x||_2 times what one of them may be: w (||S||_inf ||x||_inf + ||r||_inf) by the
-///          backward error w, and 2^-53 ||s||_2 ||x||_inf by rounding of the residual, s being a
-///          row of S; and 2^-51 times the form, as rows that are alike have roundings that are
-///          alike.
+/// Error    log_det has no more than `log_det_error`, the quadratic form no more than
+///          `quadratic_form_error`, whatever the tiles' precision. With x = S^-1 r and r = y -
+///          mean, the form's error is x' (r - S x) to first order, and the residual's numbers have
+///          random signs. So it is 4 ||x||_2 times what one number may be. That is w (||S||_inf
+///          ||x||_inf + ||r||_inf) by the backward error w, and 2^-53 ||s||_2 ||x||_inf by rounding
+///          of the residual, s being a row of S. Added is 2^-51 times the form, since rows that are
+///          alike have roundings that are alike.
 /// Source   equation 1 of Ren et al. (paper B); REML: Harville, Biometrika 61 (1974),
 ///          doi:10.1093/biomet/61.2.383.
 template <class ExecutionSpace>
@@ -94,8 +95,7 @@ template <class ExecutionSpace>
 struct Weights {
   using Block = typename CovarianceFactor<ExecutionSpace>::Block;
   Block values;  ///< n x 1: S^-1 (y - F b)
-  /// n x k: T = S^-1 Q L^-T, L L' = Q' S^-1 Q, by which S^-1 less what the trend takes of it is
-  /// S^-1 - T T'.
+  /// n x k: T = S^-1 Q L^-T, L L' = Q' S^-1 Q, so that S^-1 less the trend's part is S^-1 - T T'.
   Block trend;
   Block both;                        ///< n x (1 + k): the two side by side
   std::vector<double> coefficients;  ///< coefficients of Q

@@ -23,7 +23,8 @@ struct LikelihoodGradient {
 };
 
 /// The exact gradient of `log_likelihood` by sigma2, range, nu and nugget,
-///   d l / d theta_k = 1/2 (w' S_k w - trace(S^-1 S_k)),   w = S^-1 (y - F b),   S_k = d S / d theta_k.
+///   d l / d theta_k = 1/2 (w' S_k w - trace(S^-1 S_k)),
+///   w = S^-1 (y - F b),   S_k = d S / d theta_k.
 ///
 /// The coefficients of a trend depend on theta, too, but l is largest in them, so that their
 /// derivatives take no part (the envelope theorem). By REML P = S^-1 - S^-1 F (F' S^-1 F)^-1 F'
@@ -31,20 +32,21 @@ struct LikelihoodGradient {
 ///
 /// The columns of S^-1 come in blocks, each from the factor and from the diagonal down. They meet
 /// the entries of S_k, which are evaluated where they are needed. So all four derivatives take one
-/// S^-1. Those by sigma2, range and nugget have closed forms; the one by nu that of K_nu, see
-/// detail::MaternGradient, and is most of an entry's cost where nu is 1/2, 3/2 or 5/2.
+/// S^-1. The derivatives by sigma2, range and nugget have closed forms; the one by nu has K_nu's,
+/// see detail::MaternGradient, and is most of an entry's cost where nu is 1/2, 3/2 or 5/2.
 ///
 /// Shape    a value for each location, n >= 1.
 /// Result   see LikelihoodGradient; its `info` says if S is not positive definite. `on_progress`
 ///          hears, after each block of 512 columns of S^-1, what part of them is done.
 /// Sync     fences `exec`.
-/// Memory   512 n numbers. Cost: 2/3 n^3 flops for many rows of tiles, those of two factorisations,
-///          and n^2 / 2 evaluations of entries. With tiles below fp64 2 n^3 flops, and each block
-///          of 512 columns is refined with S, n^2 evaluations of entries for each step of it.
+/// Memory   512 n numbers. Cost: 2/3 n^3 flops for many rows of tiles, as two factorisations, and
+///          n^2 / 2 evaluations of entries. With tiles below fp64 2 n^3 flops, and each block of
+///          512 columns is refined with S, n^2 evaluations of entries for each step of the
+///          refinement.
 /// Throws   what `log_likelihood` throws.
-/// Error    that of S^-1 by backward stable fp64 solves, whatever the tiles' precision: |error| is
-///          at most c 2^-52 cond(S) sum_ij |S^-1|_ij |S_k|_ij. Tested against differences of the
-///          log-likelihood in long double.
+/// Error    the error of S^-1 by backward stable fp64 solves, whatever the tiles' precision:
+///          |error| is at most c 2^-52 cond(S) sum_ij |S^-1|_ij |S_k|_ij. Tested against
+///          differences of the log-likelihood in long double.
 /// Source   Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
 template <class ExecutionSpace>
 [[nodiscard]] LikelihoodGradient log_likelihood_gradient(

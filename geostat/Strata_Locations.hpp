@@ -83,7 +83,7 @@ void check_distinct(Locations const& locations);
 struct Copies {
   std::int64_t places = 0;        ///< places with more than one observation
   std::int64_t observations = 0;  ///< beyond the first of each place
-  /// those of `observations` that have the value of another one at the place
+  /// members of `observations` that have the value of another one at the place
   std::int64_t of_same_value = 0;
   /// The first two at one place, by their numbers from 0; of one value if there are such.
   std::int64_t first = -1, second = -1;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_Matern.hpp>
 
-#include <core/io/Strata_ParseNumber.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
 
 #include <algorithm>
 #include <array>

@@ -151,7 +151,7 @@ class CovarianceEntries {
     return sigma2_ * correlation(x) + (i == j ? nugget_ : 0.0);
   }
 
-  /// A = the block whose first entry is (first_row, first_col), all of it. Enqueued on `exec`.
+  /// A = the whole block whose first entry is (first_row, first_col). Enqueued on `exec`.
   ///
   /// Throws   ShapeError if the block is not inside the matrix.
   template <class ExecutionSpace, class MatrixView>

@@ -36,7 +36,8 @@ struct Prediction {
 ///
 /// With the covariances C between observed and new locations, V = L^-1 C, L L' = S, and F_0 the
 /// trend's columns there,
-///   mean = F_0 b + C' S^-1 (y - F b),   variance = sigma2 - diag(V' V) + diag(D (F' S^-1 F)^-1 D'),   D = F_0 - C' S^-1 F,
+///   mean = F_0 b + C' S^-1 (y - F b),
+///   variance = sigma2 - diag(V' V) + diag(D (F' S^-1 F)^-1 D'),   D = F_0 - C' S^-1 F,
 /// where the last term counts that b was estimated (universal kriging; ordinary for a constant
 /// mean, simple for none).
 ///

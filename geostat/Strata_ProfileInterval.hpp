@@ -61,7 +61,8 @@ struct ProfileInterval {
 };
 
 /// The profile-likelihood interval of one parameter of a fit,
-///   { theta_k : 2 (l(estimate) - max over the others of l(theta_k, others)) <= chi-square_1 quantile of the level }.
+///   { theta_k : 2 (l(estimate) - max over the others of l(theta_k, others)) <= q },
+/// q the quantile of chi-square_1 at the level.
 ///
 /// Each value that is tried is a fit with that parameter fixed. It begins at the other parameters
 /// of the last fit, in fp64 throughout whatever tiles `options` asks for: the noise of low tiles
@@ -69,7 +70,7 @@ struct ProfileInterval {
 /// signed root of the fall, which is near a line. Unlike +- 1.96 standard errors the interval is as
 /// skewed as the likelihood, and the same for a parameter and its logarithm.
 ///
-/// Shape    as for `fit`; `options` those of the fit and `estimate` its theta, inside the bounds.
+/// Shape    as for `fit`; `options` are the fit's and `estimate` its theta, inside the bounds.
 /// Result   see ProfileInterval. Ends at a bound say so. Where the log-likelihood is not known at
 ///          the estimate itself, both ends are the estimate, and Undefined.
 /// Sync     fences `exec`.

@@ -20,7 +20,7 @@ class TileFactor;
 /// same ranks.
 ///
 /// Shape    A: n x n, any blocks. It is not changed, and must stay as it is while tiles or
-///          residuals are made of it: until the last solve. What is above the diagonal is not read.
+///          residuals need A: until the last solve. What is above the diagonal is not read.
 /// Result   the bits of the same matrix from anywhere else. The ranks are A's, whatever the options
 ///          say.
 /// Memory   as `TileMatrix::generate`; on the host, the tiles of a column that this rank needs, and

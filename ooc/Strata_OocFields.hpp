@@ -96,7 +96,7 @@ constexpr auto fields_of(CholeskyReport const*) {
             "Number of columns of tiles that were factored together.",
             {.key = "schedule/column_block"}),
       Field("first_column", &R::first_column,
-            "First column of tiles that was factored: those before it were in the checkpoint.",
+            "First column of tiles that was factored: the columns before were in the checkpoint.",
             {.key = "schedule/first_column"}),
       Field("grid", [](R const& r) { return std::array{r.grid_rows, r.grid_cols}; },
             "Rows and columns of the grid of ranks.",

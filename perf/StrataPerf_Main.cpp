@@ -74,8 +74,8 @@ void add_options(CLI::App& app, Settings& s, std::vector<std::string>& layers) {
 }
 
 int run(int argc, char** argv, Formats const& formats) {
-  CLI::App app("Benchmarks of Strata; --benchmark_... options are those of Google Benchmark");
-  app.set_help_flag("--options", "these options (--help: those of Google Benchmark)");
+  CLI::App app("Benchmarks of Strata; --benchmark_... options are Google Benchmark's");
+  app.set_help_flag("--options", "these options (--help: Google Benchmark's)");
   std::vector<std::string> layers;
   add_options(app, settings(), layers);
   CLI11_PARSE(app, argc, argv);

@@ -33,7 +33,7 @@ using detail::InAnywhere, detail::OutAnywhere, detail::Kept, detail::Queue, deta
 using dense::CholeskyReport, dense::SolveReport, dense::ConditionEstimate,
     dense::LogDeterminantEstimate;
 
-// The triangle of an array that is read, as that of the matrix in memory.
+// The triangle of the array that is read, as a triangle of the matrix in memory.
 Uplo uplo_of(Stored<double const> const& A, bool lower) {
   return lower != A.transposed ? Uplo::Lower : Uplo::Upper;
 }
@@ -182,7 +182,7 @@ void copy(Shared const& factor, detail::Out const& L) {
                  "L must be ", factor->order(), " x ", factor->order(), ", in Fortran order");
   detail::answer(factor, [kept = Kept(L), l](c::DenseFactor& work) {
     c::Operand<double> const result(work.exec, l.data, l.rows, l.cols, l.ld, c::Part::None);
-    work.factor.factor(work.exec, result.matrix());
+    work.factor.copy_factor(work.exec, result.matrix());
     result.write_back(work.exec, c::Part::Lower);
     work.exec.fence("strata::python::copy: L is written");
     return true;
@@ -212,7 +212,7 @@ void bind_reports(nb::module_& m) {
       .def_prop_ro("info", &Info::order,
                    "0, or the order of the first leading minor that is not positive.");
   auto solve = detail::bind_described<SolveReport>(m, "SolveReport",
-                                                   "What a solve did; errors are those of its x.");
+                                                   "What a solve did; the errors are for its x.");
   detail::bind_plot(solve, "convergence");
   detail::bind_described<ConditionEstimate>(m, "Condition", "An estimate of the condition number.");
   detail::bind_described<LogDeterminantEstimate>(m, "LogDeterminant",
@@ -234,7 +234,7 @@ void bind_dense(nb::module_& m) {
       "Whether the numbers along an axis are neighbours in memory: it is then used where it is.");
   nb::class_<KeptFactor>(m, "Factor", "A Cholesky factor in layers of precision.")
       .def_prop_ro("order", &KeptFactor::order)
-      .def_prop_ro("stream", &KeptFactor::stream, "That it works on, as a number; 0 on a host.")
+      .def_prop_ro("stream", &KeptFactor::stream, "Its stream, as a number; 0 on a host.")
       .def_prop_ro("info",
                    [](Shared const& f) {
                      return detail::answer(

@@ -84,7 +84,7 @@ void bind_validation(nb::module_& m) {
           "variance", [](Cross const& c) { return detail::as_array(c.variance); },
           nb::rv_policy::reference,
           nb::for_getter(nb::sig("def variance(self) -> numpy.typing.NDArray[numpy.float64]")),
-          "Of the residual: of the prediction and of the observation's nugget.")
+          "Variance of the residual: the prediction's and the observation's nugget.")
       .def_ro("mean_error", &Cross::mean_error)
       .def_ro("rmse", &Cross::rmse)
       .def_ro("mean_square_z", &Cross::mean_square_z, "Near 1 where variances are right.")

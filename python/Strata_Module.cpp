@@ -75,7 +75,7 @@ NB_MODULE(_core, m) {
         "Before Python ends: until work on other threads has ended.");
   m.def(
       "seconds_of_work", [] { return detail::seconds_of_work(); },
-      "Of this thread's last call, in C++ alone.");
+      "Seconds of this thread's last call, in C++ alone.");
   m.def("unversioned", &detail::unversioned, nb::arg("capsule"),
         "A capsule of DLPack as before version 1, and whether it is read-only.");
   m.def("forget_work", &detail::forget_work, "In a forked process, which does not have it.");

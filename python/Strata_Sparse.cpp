@@ -262,8 +262,8 @@ Preconditioner preconditioner_of(Solver const& solver) {
 void bind_reports(nb::module_& m) {
   detail::bind_described<SparseAttempt>(m, "SparseAttempt", "One run of one method.");
   detail::bind_described<SparseReport::Level>(m, "SparseLevel", "A level of the preconditioner.");
-  auto report = detail::bind_described<SparseReport>(
-      m, "SparseReport", "What a solve did; errors are those of its x.");
+  auto report = detail::bind_described<SparseReport>(m, "SparseReport",
+                                                     "What a solve did; the errors are for its x.");
   detail::bind_plot(report, "convergence");
 }
 

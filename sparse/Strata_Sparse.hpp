@@ -16,6 +16,7 @@
 #include <sparse/hpgmxp/Strata_HpgmxpFields.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
+#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 #include <sparse/incomplete/Strata_IncompleteFactor.hpp>
 #include <sparse/incomplete/Strata_IncompleteReport.hpp>
 #include <sparse/krylov/Strata_BiCgStab.hpp>

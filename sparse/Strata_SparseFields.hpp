@@ -169,7 +169,7 @@ constexpr auto fields_of_factors() {
             "Number of entries of incomplete factors, with the diagonal; 0: there are none.",
             {.told = Told::InPython}),
       Field("factor_shift", [](R const& r) { return r.incomplete.shift; },
-            "Shift of the diagonal: incomplete factors are those of A + factor_shift diag(A).",
+            "Shift of the diagonal: incomplete factors belong to A + factor_shift diag(A).",
             {.told = Told::InPython}),
       Field("replaced_pivots", [](R const& r) { return r.incomplete.replaced; },
             "Number of pivots of incomplete factors that were too small.",
@@ -197,7 +197,7 @@ constexpr auto fields_of_method() {
             "Whether multigrid's aggregates and patterns were kept from an old matrix.",
             {.told = Told::InPython}),
       Field("operator_complexity", &R::operator_complexity,
-            "Number of entries of all levels over those of the matrix.",
+            "Number of entries of all levels over the matrix' entries.",
             {.schema = R"("type": "number", "minimum": 1)"}),
       Field("coarse_solve",
             [](R const& r) { return std::string(r.direct_coarse_solve ? "direct" : "sweep"); },
@@ -235,7 +235,7 @@ constexpr auto fields_of_solution() {
       Field("status", &R::status,
             "How the last attempt ended. rounding_limit: the tolerance is not met, but the "
             "backward error is fp64's own limit, and the residual at most 1e-3 of b. "
-            "least_squares: A is singular, b has no solution, and x is that of the nearest b that "
+            "least_squares: A is singular, b has no solution, and x solves for the nearest b that "
             "has one.",
             {.key = "ended"}),
       Field("backward_error", &R::backward_error,

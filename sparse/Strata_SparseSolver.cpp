@@ -308,8 +308,8 @@ double SparseSolver<Exec>::Impl::residual_norm(Exec const& exec, Wide const& b,
   return detail::norm(exec, A.comm(), r, A.rows());
 }
 
-// x of A from the one that was found for `work`, unless x as given has the smaller residual: what
-// was the best for `work` is no longer where fp64 rounds it to few digits, or has none of it.
+// x of A from the one that was found for `work`, unless x as given has the smaller residual. The
+// best x for `work` may be worse for A: fp64 may round it to few digits, or to none.
 template <class Exec>
 void SparseSolver<Exec>::Impl::take_back(Exec const& exec,
                                          typename detail::WorkMatrix<Exec>::System const& system,

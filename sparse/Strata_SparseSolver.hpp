@@ -26,8 +26,8 @@ struct SparseOptions {
   /// What it is preconditioned with.
   PreconditionerKind preconditioner = PreconditionerKind::Automatic;
   int fill = 0;  ///< level of fill of the preconditioners Ic and Ilu: 0 to 20
-  /// Of the preconditioner's matrices. Its vectors are fp64 for fp64, else fp32; in CG fp64 as long
-  /// as rounding them would cost iterations.
+  /// Precision of the preconditioner's matrices. Its vectors are fp64 for fp64, else fp32. In CG
+  /// they are fp64 as long as rounding them would cost iterations.
   Precision precision = Precision::fp32;
   /// Bound of ||b - A x|| / ||b||. A solve also ends, as KrylovStatus::RoundingLimit, where fp64
   /// can do no better.
@@ -42,12 +42,13 @@ struct SparseOptions {
 
 /// One run of one method. Its outcomes: BrokeDown, not positive definite; Overflowed, not finite.
 struct SparseAttempt : Attempt {
-  SolverKind solver = SolverKind::Automatic;  ///< that ran
-  /// That it was preconditioned with.
+  SolverKind solver = SolverKind::Automatic;  ///< solver that ran
+  /// Preconditioner that it had.
   PreconditionerKind preconditioner = PreconditionerKind::None;
-  std::string reason;                     ///< why it ran, a clause
-  double set_up_seconds = 0;              ///< of its preconditioner, if that was made for it
-  Precision precision = Precision::fp64;  ///< of the preconditioner
+  std::string reason;  ///< why it ran, a clause
+  /// Seconds of its preconditioner's set-up, if that was made for it.
+  double set_up_seconds = 0;
+  Precision precision = Precision::fp64;  ///< precision of the preconditioner
   KrylovReport krylov;                    ///< what the method did
 };
 
@@ -55,13 +56,13 @@ struct SparseAttempt : Attempt {
 struct SparseReport {
   /// The matrix of a level, over all ranks.
   struct Level {
-    std::int64_t rows = 0, entries = 0;  ///< of the matrix
+    std::int64_t rows = 0, entries = 0;  ///< rows and entries of the level's matrix
   };
   /// Incomplete factors, over all ranks.
   struct Incomplete {
     int fill = 0;               ///< level of fill
     std::int64_t entries = 0;   ///< diagonal included; 0: there are none
-    double shift = 0;           ///< they are those of A + shift diag(A)
+    double shift = 0;           ///< the factors belong to A + shift diag(A)
     std::int64_t replaced = 0;  ///< pivots that were too small
   };
   KrylovStatus status = KrylovStatus::IterationLimit;            ///< how it ended
@@ -92,16 +93,17 @@ struct SparseReport {
   /// x moved while its residual fell. NaN where nothing is known, as of a guess that was the
   /// solution.
   double forward_error = std::numeric_limits<double>::quiet_NaN();
-  std::vector<SparseAttempt> attempts;  ///< in order
-  std::vector<Level> levels;       ///< of the preconditioner; the matrix alone if it has no levels
-  double operator_complexity = 1;  ///< entries of all levels over those of the finest
-  int block_size = 1;              ///< unknowns of a node, as AMG aggregates them
-  int modes = 1;                   ///< unknowns of an aggregate of AMG
-  bool has_old_pattern = false;    ///< of an update: AMG's aggregates and patterns were kept
-  Incomplete incomplete;           ///< of the preconditioners Ic and Ilu
+  std::vector<SparseAttempt> attempts;  ///< attempts in order
+  /// Levels of the preconditioner; the matrix alone if it has none.
+  std::vector<Level> levels;
+  double operator_complexity = 1;                ///< entries of all levels over the finest's
+  int block_size = 1;                            ///< unknowns of a node, as AMG aggregates them
+  int modes = 1;                                 ///< unknowns of an aggregate of AMG
+  bool has_old_pattern = false;                  ///< an update kept AMG's aggregates and patterns
+  Incomplete incomplete;                         ///< report of the preconditioners Ic and Ilu
   bool direct_coarse_solve = false;              ///< the coarsest level is solved directly
-  std::int64_t preconditioner_bytes = 0;         ///< of this rank
-  double set_up_seconds = 0, solve_seconds = 0;  ///< of the solver, and of this solve
+  std::int64_t preconditioner_bytes = 0;         ///< bytes on this rank
+  double set_up_seconds = 0, solve_seconds = 0;  ///< seconds of the set-up, and of this solve
 
   /// Whether x is a solution as good as was asked for, or as fp64 has it. A least-squares solution
   /// counts where b is within 1e-3 of the range of a singular A.
@@ -137,24 +139,24 @@ struct SparseReport {
 ///          bits AMG, or none where a diagonal entry is 0.
 /// Ladder   the next candidate where one breaks down, stalls, or falls behind what the next is
 ///          expected to take; the direct solver near the end. A later solve begins with what the
-///          last one ended with. With each, 16 bits, fp32, fp64: the next if the residual stalls
-///          (of CG in fp32 the true one alone counts) or a number is no longer finite, from the
-///          best x so far. CG that finds the matrix not positive definite ends the solve if it was
-///          asked for, else other methods go on; CG asked for a matrix whose diagonal is not
-///          positive ends at once.
-/// Scales   any that fp64 has: where rows differ much in size, or are far from 1, rows and columns
-///          are multiplied by powers of two, by the diagonal of a matrix that CG is for, else by
-///          the largest of each. The tolerance then holds for ||b - A x|| and for the residual of
-///          the equations in the units of x, so that neither a penalty on the diagonal nor a field
-///          in other units hides the rest. Of a solution that fp64 has not, x is what it rounds to
-///          if that is better than the guess, else the guess.
-/// Digits   where x seems to have an error of more than 10^4 tolerances, a solve that has converged
-///          goes on to the limit of fp64 while its residual falls, for at most half as many
-///          iterations as it has taken.
-/// Floating Connected parts of the matrix' graph whose rows all add up to 0 leave x open but for a
-/// constant on each: x has mean
-///          0 there. Of a symmetric matrix b is projected onto what has a solution (`incompatible`); where it was not within
-///          the tolerance, the solve ends as LeastSquares. Of others b must fit.
+///          last one ended with. Each candidate tries 16 bits, fp32 and fp64. The next precision
+///          begins, from the best x so far, if the residual stalls or a number is no longer finite.
+///          For CG in fp32 the true residual alone counts. CG that finds the matrix not positive
+///          definite ends the solve if it was asked for, else other methods go on; CG asked for a
+///          matrix whose diagonal is not positive ends at once.
+/// Scales   any that fp64 has. Where rows differ much in size, or are far from 1, rows and columns
+///          are multiplied by powers of two. These come from the diagonal of a matrix that CG is
+///          for, else from the largest of each row. The tolerance then holds for ||b - A x||, and
+///          for the residual of the equations in the units of x. So neither a penalty on the
+///          diagonal nor a field in other units hides the rest. Of a solution that fp64 has not, x
+///          is what it rounds to if that is better than the guess, else the guess.
+/// Digits   x may seem to have an error of more than 10^4 tolerances. Then a solve that has
+///          converged goes on to the limit of fp64 while its residual falls, for at most half as
+///          many iterations again.
+/// Kernel   connected parts of the matrix' graph whose rows all add up to 0 leave x open but for a
+///          constant on each: x has mean 0 there. For a symmetric matrix b is projected onto what
+///          has a solution (`incompatible`). Where b was not within the tolerance, the solve ends
+///          as LeastSquares. For other matrices b must fit.
 /// Empty    rows of A without an entry get x_i = 0 where b_i = 0; elsewhere the system has no
 ///          solution.
 template <class Exec>
@@ -170,9 +172,9 @@ class SparseSolver {
   SparseSolver(Exec const& exec, DistributedMatrix<Exec> const& A,
                SparseOptions const& options = {});
 
-  /// A solver for another matrix with the same options. Of one rank, where A has the pattern of the
-  /// old matrix, zeros left out, AMG's aggregates and the patterns of all products are kept, and
-  /// values alone are made (`has_old_pattern`); this solver stays as it is. Collective; fences.
+  /// A solver for another matrix with the same options. On one rank A may have the pattern of the
+  /// old matrix, zeros left out. Then AMG's aggregates and the patterns of all products are kept,
+  /// and values alone are made (`has_old_pattern`). This solver stays as it is. Collective; fences.
   /// Throws what the constructor throws.
   [[nodiscard]] SparseSolver updated(Exec const& exec, DistributedMatrix<Exec> const& A) const;
   /// Becomes that; where it throws, it stays as it was. A copy stays with the old matrix.
@@ -189,8 +191,8 @@ class SparseSolver {
   ///
   /// Shape    b and x: rows() of the matrix.
   /// Result   x is the best that was found, whatever the status, and never has a larger ||b - A x||
-  ///          than x as given, with 0 on empty rows. The report's numbers are those of x.
-  /// Memory   two vectors; those of the method that runs.
+  ///          than x as given, with 0 on empty rows. The report's numbers are x's.
+  /// Memory   two vectors, and the vectors of the method that runs.
   /// Sync     collective; fences.
   /// Throws   ShapeError for vectors of other lengths, those in the matrix' order among them;
   ///          MemoryError, x as it was, where not even the first precision has memory; on all

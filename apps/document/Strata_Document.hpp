@@ -25,7 +25,7 @@ namespace detail {
 
 /// Set what stands at a path such as "scaling/smallest".
 void put(Json& document, std::string_view path, Json value);
-/// The same keys, those of `order` before the others.
+/// The same keys, first the ones in `order`, then the others.
 Json in_order(Json const& document, char const* const* order, std::size_t count);
 /// The part of a schema that describes the key at a path; objects on the way are made.
 Json& described_key(Json& schema, std::string_view path, bool is_required);

@@ -26,7 +26,7 @@ struct MotifPart {
   /// Rates by the two counts of flops and by the model of bytes, and over a copy's.
   std::optional<double> gflops, gflops_reference, gb_per_s, fraction_of_copy;
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(MotifPart const*) {
   using M = MotifPart;
   return std::tuple(
@@ -48,7 +48,7 @@ constexpr auto fields_of(MotifPart const*) {
             "Rate of the bytes that the part reads and writes, by a model, over all ranks.",
             {.unit = "GB/s", .absent = "the part took no time"}),
       Field("fraction_of_copy", &M::fraction_of_copy,
-            "Ratio of gb_per_s to that of a copy on all ranks; above 1 where caches hold the data.",
+            "Ratio of gb_per_s to a copy's on all ranks; above 1 where caches hold the data.",
             {.absent = "the part took no time"}));
 }
 
@@ -57,7 +57,7 @@ struct Motifs {
   sparse::Breakdown const* of;   ///< On the slowest rank.
   std::vector<MotifPart> parts;  ///< Parts of the solver.
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(Motifs const*) {
   using M = Motifs;
   return std::tuple(Field("seconds", [](M const& m) { return m.of->seconds; },
@@ -80,7 +80,7 @@ struct PhaseOfRun {
   }
   std::optional<Motifs> motifs() const;
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(PhaseOfRun const*) {
   using P = PhaseOfRun;
   return std::tuple(
@@ -106,7 +106,7 @@ struct FreeOfRun {
   sparse::HpgmxpFree free;        ///< The solve without rules.
   std::optional<double> speedup;  ///< See `HpgmxpOutcome::free_speedup`.
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(FreeOfRun const*) {
   using F = FreeOfRun;
   return std::tuple(FieldsOf(&F::free), Field("speedup_over_conforming", &F::speedup,

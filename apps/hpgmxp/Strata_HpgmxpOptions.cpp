@@ -27,9 +27,9 @@ void add_problem_options(CLI::App& command, HpgmxpRequest& request) {
   for (auto const& [name, target] : {std::pair("--nx", &request.nx), std::pair("--ny", &request.ny),
                                      std::pair("--nz", &request.nz)})
     group
-        .add(
-            name, *target, "N",
-            "points of each rank in this dimension: a multiple of 8, at least 16 [those before it]")
+        .add(name, *target, "N",
+             "points of each rank in this dimension: a multiple of 8, at least 16 [as the "
+             "dimension before]")
         ->excludes(sizes);
   group
       .add("--input", request.input, "hpgmp.dat",
@@ -56,7 +56,7 @@ void add_run_options(CLI::App& command, HpgmxpRequest& request) {
                     "most ranks of a standard validation")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()).description(""));
   group.with_default("--restart", benchmark.restart, "basis vectors of a cycle");
-  group.with_default("--tolerance", benchmark.tolerance, "of the validation's relative residual");
+  group.with_default("--tolerance", benchmark.tolerance, "relative residual of the validation");
   group.flag("--free", request.free,
              "also solve without the benchmark's rules: trilinear transfers, all levels, CG");
   group.add("--json", request.json, "FILE",
@@ -79,7 +79,7 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
       .add("--colour-order", matrix.colour_order, "C,C",
            "order of sweeping (7,0,6,1,5,2,4,3 for eight colours)")
       ->delimiter(',');
-  group.with_default("--seed", matrix.seed, "of Jones-Plassmann-Luby");
+  group.with_default("--seed", matrix.seed, "seed of Jones-Plassmann-Luby");
   group.one_of("--values", request.values, "storage of the matrices of the mixed solver",
                {"auto", "fp64", "fp32", "bf16", "fp16", "fp8_e4m3"});
   group.one_of("--basis", request.basis, "storage of the mixed solver's Krylov vectors",
@@ -90,7 +90,8 @@ void add_solver_options(CLI::App& command, HpgmxpRequest& request) {
            "meanwhile either [by the size]")
       ->check(CLI::NonNegativeNumber.description(""));
   group.named("--transport", matrix.transport,
-              "between devices: MPI with their memory, MPI through host memory, NCCL or RCCL");
+              "how halos travel between devices: MPI with their memory, MPI through host memory, "
+              "NCCL or RCCL");
 }
 
 // A size that stands beside the seconds, which may be any number.

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-// The keys are those of the public codes' output file, which their script reads. "Orho" and
-// "Restic" are theirs, as are the blanks.
+// The public codes' output file, which their script reads, has the same keys. "Orho" and "Restic"
+// are theirs, as are the blanks.
 
 namespace strata::apps {
 
@@ -163,7 +163,7 @@ void add_validation(Lines& lines, sparse::HpgmxpValidation const& validation, in
   lines.add("Convergence tolerance (validation)", validation.tolerance);
   lines.add("Total number of reference iterations (validation)", validation.fp64.iterations);
   lines.add("Total number of optimized iterations (validation)", validation.mixed.iterations);
-  lines.add("Residual norms", "those below are over the initial one, that of b");
+  lines.add("Residual norms", "relative to the initial residual, b");
   lines.add("Final residual norm of reference (validation)", validation.fp64.relative_residual);
   lines.add("Final residual norm of optimized (validation)", validation.mixed.relative_residual);
   lines.add("Penalty factor (validation)", validation.penalty());
@@ -198,7 +198,7 @@ void add_counts(Lines& lines, std::vector<Work> const& works) {
   }
 }
 
-// Seconds of the solve that was recorded, and those of them in which its rank, or another, waits.
+// Seconds of the solve that was recorded, and the part in which its rank, or another, waits.
 void add_times(Lines& lines, std::vector<Work> const& works) {
   lines.section("Benchmark Time Summary");
   for (auto const& work : works) {
@@ -223,8 +223,8 @@ void add_times(Lines& lines, std::vector<Work> const& works) {
   }
 }
 
-// What is told of both phases. Rates of motifs are those of the recorded solve, the totals those of
-// the timed ones.
+// Lines on both phases. Rates of motifs are from the recorded solve, the totals from the timed
+// ones.
 void add_phases(Lines& lines, HpgmxpResult const& result, double penalty) {
   std::vector<Work> works;
   if (result.mixed) works.emplace_back(result, *result.mixed);

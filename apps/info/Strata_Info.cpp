@@ -42,8 +42,7 @@ std::vector<std::string> parts(std::string_view text) {
   return list;
 }
 
-// Whether the threads of the BLAS and those of Kokkos' host backend are in each other's way, in
-// words.
+// Whether the threads of the BLAS and of Kokkos' host backend are in each other's way, in words.
 std::string waiting(BlasThreading const& threads) {
   char const* const policy = std::getenv("OMP_WAIT_POLICY");  // NOLINT(concurrency-mt-unsafe)
   Kokkos::DefaultHostExecutionSpace const host;

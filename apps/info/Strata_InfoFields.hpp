@@ -75,7 +75,7 @@ struct Program {
     return versions;
   }
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(Program const*) {
   using P = Program;
   return std::tuple(

@@ -291,7 +291,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   });
   auto how = factor_options(options);
   how.max_bytes = memory_limit(options.max_memory).bytes;
-  if (options.kl && how.tile_size == 0)  // the divergence is that of tiles
+  if (options.kl && how.tile_size == 0)  // the divergence is for tiles
     how.tile_size =
         ooc::TileMatrix<Exec>::automatic_tile_size(result.n, options.tiles.device_memory);
   auto factor = options.fits() ? search(exec, options, data, how, progress, result)
@@ -300,7 +300,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.map = factor->map().to_text();
   if (result.fit) judge(exec, options, data, *factor, progress, result);
   if (options.kl && result.fit && result.fit->evaluations_in_fp64 > 0) {
-    auto const team = factor->team();  // the divergence is that of the tiles that were asked for
+    auto const team = factor->team();  // the divergence is for the tiles that were asked for
     factor.emplace(exec, team, result.theta, data.locations, how);
   }
   at_theta(exec, options, data, *factor, progress, result);

@@ -87,8 +87,9 @@ struct MleOptions {
   geostat::LogDet log_det = geostat::LogDet::Corrected;
   std::size_t max_memory = 0;  ///< bytes of the host; 0: what is available
 
-  std::string predict;           ///< path of a file of locations
-  std::string grid;              ///< in their place, as `PredictionGrid::parse` takes it, or "auto"
+  std::string predict;  ///< path of a file of locations
+  /// Axes of new places instead, as `PredictionGrid::parse` takes them, or "auto".
+  std::string grid;
   std::int64_t simulations = 0;  ///< conditional ones at these locations
   bool no_variance = false;      ///< means alone
   std::string loo;               ///< path: the observations predicted from the others
@@ -145,15 +146,15 @@ struct PredictionSummary {
   double observation_variance = 0;  ///< average, of a new observation: with the nugget
   double backward_error = 0;
   bool converged = true;
-  std::string grid;                ///< of a map, as `PredictionGrid::to_text`
-  std::vector<std::string> files;  ///< of a map in grids
+  std::string grid;                ///< axes of a map, as `PredictionGrid::to_text`
+  std::vector<std::string> files;  ///< grids of a map
   std::int64_t simulations = 0;    ///< fields that were drawn there
-  double ridge = 0;                ///< of these, in parts of sigma2
+  double ridge = 0;                ///< ridge of the simulations, in parts of sigma2
 };
 
 /// An observation that the others predict badly.
 struct Outlier {
-  std::int64_t number;  ///< in the file, from 1, of those that were read
+  std::int64_t number;  ///< place in the file, from 1, among those that were read
   double observed, predicted, z;
 };
 
@@ -224,7 +225,7 @@ struct MleResult {
   double read_seconds = 0, total_seconds = 0;
   bool is_ended = false;  ///< a signal ended the fit: what is there is the best until then
 
-  /// False where tiles in low precision leave nothing to say of it.
+  /// False where tiles in low precision make the log-determinant unknown.
   bool log_det_known() const;
   /// Parameters that were estimated, the trend's coefficients among them.
   std::int64_t free_parameters() const;
@@ -247,8 +248,8 @@ void explain(MleResult const& result);
 Report report(MleResult const& result);
 
 /// Let the factors that are made with `how` tell how far they are, in two phases, and end the run
-/// where a signal asks for it, until what is returned is set to false: a factor that is kept keeps
-/// these functions.
+/// where a signal asks for it. A factor that is kept keeps these functions: set the returned flag
+/// to false to stop them.
 std::shared_ptr<std::atomic<bool>> watch_factors(geostat::CovarianceFactorOptions& how,
                                                  std::int64_t n, std::string const& of,
                                                  Progress& progress);

@@ -52,7 +52,7 @@ constexpr auto fields_of_problem() {
       Field("source", &R::source, "File, or the seed of a synthetic field.",
             {.key = "problem/source"}),
       Field("n", &R::n, "Number of locations.", {.schema = R"("minimum": 1)"}),
-      Field("ranks", &R::ranks, "Number of ranks; bytes are those of rank 0.",
+      Field("ranks", &R::ranks, "Number of ranks; bytes are rank 0's.",
             {.schema = R"("minimum": 1)"}),
       Field("output", &R::output, "File that was written; empty: none.", {.key = "problem/output"}),
       Field("metric",

@@ -62,9 +62,10 @@ void add_data_options(CLI::App& command, MleOptions& options) {
                "poly2 for all of x and y up to degree 2; 0 among them leaves the constant out [1]");
   group.parsed("--mean", options.mean, alternatives<geostat::Mean>(), from_name<geostat::Mean>,
                "none is --trend 0 and constant --trend 1, which replaces it");
-  group.named("--likelihood", options.criterion,
-              "maximised, or evaluated: ml, or reml, that of contrasts which the trend does not "
-              "touch [ml]");
+  group.named(
+      "--likelihood", options.criterion,
+      "what is maximised or evaluated: ml, or reml, the likelihood of contrasts which the trend "
+      "does not touch [ml]");
 }
 
 void add_task_options(CLI::App& command, MleOptions& options) {
@@ -92,7 +93,7 @@ void add_task_options(CLI::App& command, MleOptions& options) {
       "--loo-folds", options.folds, "K[,random|blocks]",
       "leave out K parts, one after the other: at random, or regions [each observation alone]");
   group.add("--variogram", options.variogram, "VARIOGRAM.csv",
-            "the empirical variogram of what the trend leaves, beside that of the covariance");
+            "the empirical variogram of what the trend leaves, beside the covariance's");
   group.flag("--gradient", options.gradient,
              "also the exact gradient of the log-likelihood there; after a fit too");
   group.flag("--kl", options.kl,
@@ -104,24 +105,24 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
   group.parsed("--start", options.start, theta_type, parse_theta,
                "where it begins; without a nugget that stays 0 [from the data]");
   group.parsed("--lower", options.lower, theta_type, parse_theta,
-               "bounds; of the nugget 0 is one [from the data; see docs/geostatistics.md]");
-  group.parsed("--upper", options.upper, theta_type, parse_theta, "bounds");
+               "least values; 0 is one for the nugget [from the data; see docs/geostatistics.md]");
+  group.parsed("--upper", options.upper, theta_type, parse_theta, "largest values [from the data]");
   group
       .add("--fix", options.fix, "NAME[=VALUE]",
            "parameters that stay, at their start or as in nu=0.5,nugget=0")
       ->delimiter(',');
-  group.named(
-      "--search", options.search,
-      "scoring by the exact gradient, without derivatives bobyqa and nelder-mead [scoring]");
+  group.named("--search", options.search,
+              "scoring goes by the exact gradient, bobyqa and nelder-mead without one [scoring]");
   group
       .add("--tolerance", options.tolerance, "T",
-           "of each parameter, relative; a fit ends earlier where its steps gain less than the "
-           "log-likelihood's error [1e-5]")
+           "relative change of each parameter to stop at; a fit ends earlier where its steps gain "
+           "less than the log-likelihood's error [1e-5]")
       ->check(CLI::PositiveNumber.description(""));
   group.parsed("--finish", options.finish_in_fp64, "fp64|tiles", parse_finish,
                "where tiles are below fp64 and their noise ends the search: fp64, to go on in it "
                "from there, or tiles, to stop [fp64]");
-  group.count("--max-evaluations", options.max_evaluations, "K", "of the log-likelihood [500]");
+  group.count("--max-evaluations", options.max_evaluations, "K",
+              "evaluations of the log-likelihood, at most [500]");
 }
 
 void add_neighbour_options(CLI::App& command, MleOptions& options) {
@@ -138,21 +139,23 @@ void add_error_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "How far the fitted parameters can be trusted");
   group.named(
       "--standard-errors", options.standard_errors,
-      "from the Fisher information; costs about as much as 10 to 30 evaluations, and about 2 "
-      "n^2 bytes for each of range and nu that is not fixed, which MPI's ranks share; auto: "
-      "up to 4096 observations, where there is the memory [auto]");
-  group.flag("--profile-intervals", options.profile_intervals,
-             "of each parameter that is not fixed, by fits with that parameter held; these take "
-             "about ten times as long as the fit");
-  group.add("--level", options.level, "L", "of these intervals, between 0 and 1 [0.95]");
+      "standard errors by the Fisher information. They cost as much as 10 to 30 evaluations, and "
+      "2 n^2 bytes for each of range and nu that is not fixed, which MPI's ranks share. auto: up "
+      "to 4096 observations, where there is the memory [auto]");
+  group.flag(
+      "--profile-intervals", options.profile_intervals,
+      "intervals of parameters that are not fixed, by fits with one parameter held; these take "
+      "about ten times as long as the fit");
+  group.add("--level", options.level, "L", "level of these intervals, between 0 and 1 [0.95]");
 }
 
 void add_method_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "The factorisation"), results(command, "Results");
   add_tile_options(group, options.tiles);
-  group.named("--storage", options.tiles.storage,
-              "of the covariance matrix: in host memory, or in that of the devices, which hold it "
-              "together; automatic: GPUs hold it if they have room [automatic]");
+  group.named(
+      "--storage", options.tiles.storage,
+      "where the covariance matrix lies: in host memory, or spread over the devices' memory; "
+      "automatic: GPUs hold it if they have room [automatic]");
   group.named("--log-determinant-from", options.log_det,
               "with tiles below fp64: corrected by an estimate, or the factor's [corrected]");
   group.bytes("--max-memory", options.max_memory, "refuse to use more, as 8GB [what is available]");

@@ -57,7 +57,7 @@ constexpr auto fields_of(ParameterPairs const*) {
 struct KnownRatio {
   double value = 0, of_logarithm = 0;  ///< The ratio; the standard error of its logarithm.
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(KnownRatio const*) {
   using K = KnownRatio;
   return std::tuple(Field("value", &K::value, "Value of the ratio."),
@@ -132,7 +132,7 @@ struct GradientOfResult {
 
   geostat::MaternCovariance by_logarithm() const;
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(GradientOfResult const*) {
   using G = GradientOfResult;
   return std::tuple(
@@ -146,7 +146,7 @@ constexpr auto key_order(GradientOfResult const*) { return std::array{"by", "by_
 struct FitOfResult {
   MleResult const* of;  ///< The result of a fit.
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(FitOfResult const*) {
   using F = FitOfResult;
   return std::tuple(
@@ -162,7 +162,7 @@ struct TrendTerm {
   std::string name;                            ///< As --trend has it.
   double coefficient = 0, standard_error = 0;  ///< Estimates by generalised least squares.
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(TrendTerm const*) {
   using T = TrendTerm;
   return std::tuple(Field("name", &T::name, "Name of the column, as --trend has it."),
@@ -199,7 +199,7 @@ struct VariogramOfResult {
   geostat::VariogramClass of;  ///< The class.
   double model = 0;            ///< The covariance's semivariance at its distance.
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(VariogramOfResult const*) {
   using V = VariogramOfResult;
   return std::tuple(
@@ -215,9 +215,9 @@ std::vector<VariogramOfResult> variogram_of(MleResult const& result);
 
 /// How many of the observations lie in intervals of a level.
 struct Coverage {
-  double level = 0, part = 0;  ///< Of the intervals; of the observations.
+  double level = 0, part = 0;  ///< Level of the intervals; part of the observations.
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(Coverage const*) {
   using C = Coverage;
   return std::tuple(
@@ -272,7 +272,7 @@ struct PredictionOfResult {
 };
 /// "simple kriging", "ordinary kriging" or "universal kriging".
 std::string kriging_of(MleResult const& result);
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(PredictionOfResult const*) {
   using P = PredictionOfResult;
   return std::tuple(

@@ -31,7 +31,7 @@ struct Places {
   std::optional<geostat::PredictionGrid> grid;
 };
 
-// Coordinates as those of the observations are called, if they are there, and what the trend needs.
+// Coordinates by the observations' names for them, if they are there, and what the trend needs.
 StationColumns new_columns(MleOptions const& options) {
   StationColumns columns{options.columns, options.terms().needed()};
   if (!columns.names.empty()) columns.names.resize(2);

@@ -26,8 +26,7 @@ void show_problem(Report& report, MleResult const& result) {
   report.section("Problem");
   report.show(generates ? "synthetic field" : "observations", result.source);
   report.show("locations", result.n);
-  report.only_screen("ranks",
-                     result.ranks > 1 ? words(result.ranks, "; bytes are those of rank 0") : "");
+  report.only_screen("ranks", result.ranks > 1 ? words(result.ranks, "; bytes are rank 0's") : "");
   report.only_screen("written to", generates ? result.output : "");
   report.only_screen("distance", of_observations(on_sphere ? "great-circle, km" : "Euclidean"));
   report.only_screen("order in the matrix", of_observations(result.ordering.c_str()));

@@ -3,7 +3,7 @@
 #include <apps/mle/Strata_MleTrend.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ParseNumber.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
 
 #include <algorithm>
 #include <cmath>

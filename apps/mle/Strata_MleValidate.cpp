@@ -5,7 +5,7 @@
 #include <apps/shared/Strata_Text.hpp>
 #include <comm/Strata_Together.hpp>
 #include <core/io/Strata_Csv.hpp>
-#include <core/io/Strata_ParseNumber.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
 
 #include <algorithm>
 #include <cmath>

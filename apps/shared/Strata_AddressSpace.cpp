@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Before the libraries that are linked in begin: OpenBLAS starts its threads then, each with a
-// buffer, and tries for ever to get one that a limit on address space does not leave.
+// This runs before the libraries that are linked in begin. OpenBLAS starts its threads then, each
+// with a buffer. It tries for ever to get a buffer that a limit on address space does not leave.
 #if defined(__ELF__) && defined(__linux__)
 
 #include <dlfcn.h>

@@ -91,7 +91,7 @@ void append(Words& words, CLI::Option const& option, CLI::ConfigItem const& item
 void add_config_options(CLI::App& command) {
   for (auto const& [name, help] :
        {std::pair("--config",
-                  "options from this file, as name = value; those on the command line override it"),
+                  "options from this file, as name = value; the command line overrides them"),
         std::pair("--save-config", "write the options of this run to a file for --config")})
     command.add_option(name, help)->type_name("FILE")->group("Options")->configurable(false);
 }

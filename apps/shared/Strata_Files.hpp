@@ -11,8 +11,8 @@ class Option;
 namespace strata::apps {
 
 /// Refuse results in a file that the command reads, the description of raw numbers among them, and
-/// --save-config in another result's: before anything is read. A file of --config may be that of
-/// --save-config.
+/// --save-config in another result's: before anything is read. --config and --save-config may name
+/// one file.
 ///
 /// Throws   UsageError that names both options.
 void check_files(CLI::App const& program);

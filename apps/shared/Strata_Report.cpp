@@ -52,36 +52,13 @@ std::string shown(Report::Value const& value, std::string_view format) {
 
 }  // namespace
 
-void Report::section(std::string title, std::string prefix) {
-  sections_.push_back({std::move(title), std::move(prefix), {}});
-}
+void Report::section(std::string title) { sections_.push_back({std::move(title), {}}); }
 
-void Report::add(std::string const& key, std::string label, Value value, char const* format,
-                 std::string const& note) {
-  std::string words = shown(value, format);
-  if (!note.empty()) words += "  (" + note + ")";
-  tell(key, std::move(label), std::move(value), std::move(words));
-}
-
-void Report::add_unless_zero(std::string const& key, std::string label, Value value,
-                             char const* format, std::string const& note) {
-  if (is_zero(value)) return only_json(key, std::move(value));
-  add(key, std::move(label), std::move(value), format, note);
-}
-
-void Report::tell(std::string const& key, std::string label, Value value, std::string words) {
-  auto& [title, prefix, entries] = sections_.back();
-  if (value.is_null() && !key.empty()) words.clear();
-  entries.push_back({key.empty() ? "" : "/" + prefix + key, std::move(label), std::move(words),
-                     std::move(value)});
-}
-
-void Report::only_json(std::string const& key, Value value) { tell(key, "", std::move(value), ""); }
-
-void Report::document(std::string const& key, Value value) {
-  section("");
-  if (!key.empty()) return only_json(key, std::move(value));
-  for (auto const& [member, part] : value.items()) only_json(member, part);
+void Report::document(std::string const& key, Value const& value) {
+  if (key.empty())
+    document_.update(value);
+  else
+    document_[key] = value;
 }
 
 void Report::show(std::string label, Value const& value, char const* format,
@@ -97,12 +74,8 @@ void Report::show_unless_zero(std::string label, Value const& value, char const*
   if (!is_zero(value)) show(std::move(label), value, format, note);
 }
 
-void Report::nulls(std::initializer_list<char const*> keys) {
-  for (auto const* const key : keys) only_json(key, nullptr);
-}
-
 void Report::only_screen(std::string label, std::string words) {
-  tell("", std::move(label), nullptr, std::move(words));
+  sections_.back().rows.push_back({std::move(label), std::move(words)});
 }
 
 void Report::print(std::ostream& out, std::string const& json_path) const {
@@ -114,28 +87,20 @@ void Report::print(std::ostream& out, std::string const& json_path) const {
   bool is_first = true;
   for (auto const& section : sections_) {
     bool begins = true;
-    for (auto const& entry : section.entries) {
-      if (entry.words.empty()) continue;
+    for (auto const& [label, words] : section.rows) {
+      if (words.empty()) continue;
       if (std::exchange(begins, false)) {
         if (!std::exchange(is_first, false)) out << '\n';
         if (!section.title.empty()) out << section.title << '\n';
       }
-      if (!entry.label.empty()) out << text("  %-24s ", entry.label.c_str());
-      out << entry.words << '\n';
+      if (!label.empty()) out << text("  %-24s ", label.c_str());
+      out << words << '\n';
     }
   }
 }
 
-Report::Value Report::json() const {
-  Value document = Value::object();
-  for (auto const& section : sections_)
-    for (auto const& [key, label, words, value] : section.entries)
-      if (!key.empty()) document[Value::json_pointer(key)] = value;
-  return document;
-}
-
 std::string Report::json_text() const {
-  return json().dump(2, ' ', false, Value::error_handler_t::replace) + '\n';
+  return document_.dump(2, ' ', false, Value::error_handler_t::replace) + '\n';
 }
 
 void Report::write(std::string const& path) const {

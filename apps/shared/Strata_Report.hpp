@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <initializer_list>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -15,8 +14,7 @@
 
 namespace strata::apps {
 
-/// How a number looks on screen, as printf's format for a double: any other text may stand around
-/// it.
+/// How a number looks on screen: printf's format for a double, among any other text.
 namespace unit {
 inline constexpr char const* plain = "";       ///< integers in full, else six digits
 inline constexpr char const* bytes = "bytes";  ///< see `in_bytes`
@@ -25,41 +23,26 @@ inline constexpr char const* short_seconds = "%.3g s";
 inline constexpr char const* error = "%.2e";
 }  // namespace unit
 
-/// What a run tells: a list of values in sections, from which one printer makes the table for
-/// people, and another the JSON document for machines.
+/// What a run tells: rows in sections, the table for people, and a JSON document for machines.
 ///
-/// A key is the path of a value in the document, as "seconds/total"; "attempts/-" is one more
-/// element of that list. A value that is not known is null: the document says so, the table has no
-/// row of it. Of lists and objects the table has the elements in one row.
+/// The tables of fields make the document; a value that is not known is null there. A row of the
+/// table that has no words is left out, a list or an object has its elements in one row.
 class Report {
  public:
   using Value = nlohmann::ordered_json;
 
-  /// Begin a section. The table has its title if a row of it; `prefix` goes before the keys that
-  /// follow.
-  void section(std::string title, std::string prefix = "");
+  /// Begin a section of the table, which is left out if it has no rows.
+  void section(std::string title);
 
-  /// A value of both; `note` stands behind it in brackets.
-  void add(std::string const& key, std::string label, Value value, char const* format = unit::plain,
-           std::string const& note = "");
-  /// The same, but 0, false and an empty text are only in the document.
-  void add_unless_zero(std::string const& key, std::string label, Value value,
-                       char const* format = unit::plain, std::string const& note = "");
-  /// A value of both that the table puts into words; no words: only in the document.
-  void tell(std::string const& key, std::string label, Value value, std::string words);
-  /// Only in the document.
-  void only_json(std::string const& key, Value value);
-  /// A part of the document, as the tables of fields make it; its root for an empty key.
-  void document(std::string const& key, Value value);
-  /// Only in the table: a value as it looks there, with `note` behind it in brackets; none of null.
+  /// A part of the document, under its key; the members of `value` themselves for an empty key.
+  void document(std::string const& key, Value const& value);
+  /// A row of the table, with `note` behind it in brackets; none for null.
   void show(std::string label, Value const& value, char const* format = unit::plain,
             std::string const& note = "");
   /// The same, but 0, false and an empty text are not shown.
   void show_unless_zero(std::string label, Value const& value, char const* format = unit::plain,
                         std::string const& note = "");
-  /// Values that are not known.
-  void nulls(std::initializer_list<char const*> keys);
-  /// Only in the table; without a label a line of its own.
+  /// A row of the table in words; without a label a line of its own.
   void only_screen(std::string label, std::string words);
 
   /// Print no table.
@@ -68,23 +51,21 @@ class Report {
   /// The table; where `json_path` is "-" the document.
   void print(std::ostream& out, std::string const& json_path = "") const;
   /// The document, numbers that are not finite as null.
-  Value json() const;
   std::string json_text() const;
   /// Write the document to a file; nothing if the path is empty or "-", for `print`. Throws
   /// IoError.
   void write(std::string const& path) const;
 
  private:
-  struct Entry {
-    std::string key;           ///< empty: only on screen
-    std::string label, words;  ///< no words: only in JSON
-    Value value;
+  struct Row {
+    std::string label, words;
   };
   struct Section {
-    std::string title, prefix;
-    std::vector<Entry> entries;
+    std::string title;
+    std::vector<Row> rows;
   };
   std::vector<Section> sections_{1};
+  Value document_ = Value::object();
   bool has_table_ = true;
 };
 

@@ -38,7 +38,7 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
-// The kernel's mark is of this program; that of getrusage is of the one that started it too.
+// The kernel's mark is this program's; getrusage's mark also counts the program that started it.
 double peak_bytes() {
   constexpr double kibibyte = 1024;
   std::ifstream status("/proc/self/status");

@@ -14,7 +14,7 @@ class Communicator;
 namespace strata::apps {
 
 /// Compare what the ranks were started with, before they work together: the program, the command,
-/// its options, those of --config among them, and the files that it reads.
+/// its options, also from --config, and the files that it reads.
 ///
 /// Files are compared by their size and contents, of more than 16 MiB a sample of them; names may
 /// differ, as hosts have their own disks. Of results and folders is compared whether they are asked

@@ -61,22 +61,23 @@ std::string rule_of(ooc::CholeskyAttempt const& attempt) {
 }  // namespace
 
 void add_tile_options(OptionGroup& group, TileOptions& options) {
-  group.parsed("--precisions", options.precisions, "LIST", parse_precisions,
-               "of tiles, used with --epsilon [fp64,fp32,fp16,fp8]; without it fp64; "
-               "fp16_split for fp32 multiplies fp32 tiles on matrix units");
+  group.parsed(
+      "--precisions", options.precisions, "LIST", parse_precisions,
+      "precisions of tiles, used with --epsilon [fp64,fp32,fp16,fp8]; without --epsilon fp64; "
+      "fp16_split for fp32 multiplies fp32 tiles on matrix units");
   group.add("--epsilon", options.epsilon, "E",
             "paper B's accuracy: tiles are rounded where that changes the matrix by less");
   group.add("--devices", options.devices, "N", "GPUs, or workers on a host [1]")
       ->check(CLI::Range(1, 64).description(""));
   group.bytes("--device-memory", options.device_memory,
-              "of each for tiles, as 40GB; the matrix may be larger [what is free]");
+              "memory of each for tiles, as 40GB; the matrix may be larger [what is free]");
   group.count("--tile", options.tile, "N", "order of the tiles [the library's choice]");
   group.parsed("--grid", options.grid, "PxQ", ooc::grid_from,
-               "of mpirun's ranks, in P rows and Q columns [by their number]");
+               "grid of mpirun's ranks, in P rows and Q columns [by their number]");
   group.named(
       "--transport", options.transport,
-      "of tiles between ranks: MPI with a device's memory, MPI through host memory, NCCL or "
-      "RCCL");
+      "how tiles travel between ranks: MPI with a device's memory, MPI through host memory, NCCL "
+      "or RCCL");
 }
 
 void check(TileOptions const& options, Communicator const* comm) {

@@ -85,7 +85,7 @@ struct Compared {
     return ours > 0 ? std::optional(theirs / ours) : std::nullopt;
   }
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(Compared const*) {
   using C = Compared;
   return std::tuple(
@@ -223,7 +223,7 @@ struct NodeBytes {
   int node = 0;                ///< Its number.
   std::size_t tile_bytes = 0;  ///< Bytes of tiles.
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(NodeBytes const*) {
   using N = NodeBytes;
   return std::tuple(
@@ -267,7 +267,7 @@ constexpr auto fields_of(OutOfCoreResult const*) {
             "Why devices do not hold the tiles that were to; empty: they do, or were not to."),
       Field("nodes", &nodes_of, "NUMA nodes of the host memory that tiles are in."),
       Field("checkpoint", &R::checkpoint, "Folder that finished columns are kept in; empty: none."),
-      Field("ranks", &R::ranks, "Number of ranks; devices and bytes are those of rank 0.",
+      Field("ranks", &R::ranks, "Number of ranks; devices and bytes are rank 0's.",
             {.schema = R"("minimum": 1)"}),
       FieldsOf(&R::solve, "there is no factor",
                " equilibrated_error slate_error hpl_scaled_residual "),

@@ -135,7 +135,7 @@ void add_out_of_core_options(CLI::App& command, SolveOptions& options) {
   group.flag(
       "--out-of-core", options.out_of_core,
       "keep the matrix as tiles in host memory, for matrices larger than a GPU; with mpirun in "
-      "that of all ranks. Tiles are fp64 unless --epsilon or --layers is given. Generated "
+      "all ranks' memory. Tiles are fp64 unless --epsilon or --layers is given. Generated "
       "matrices: matern and dominant. With --devices and without this option the tiles lie in "
       "the devices' memory, if they fit");
   add_tile_options(group, options.tiles);
@@ -158,7 +158,7 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
   group.add("--fill", solver.fill, "K", "level of fill of the preconditioners ic and ilu [0]")
       ->check(CLI::Range(0, 20).description(""));
   group.parsed("--precision", solver.precision, "fp64|fp32|bf16|fp16", stored_precision,
-               "of the preconditioner [fp32]");
+               "precision of the preconditioner [fp32]");
   group.count("--restart", solver.restart, "K", "basis vectors of a cycle of GMRES [50]");
   group.count("--block-size", solver.amg.block_size, "B",
               "unknowns of a node, one after the other, for AMG [found from the pattern]");

@@ -60,7 +60,7 @@ std::string misfit(std::string const& path, std::size_t rows, std::size_t cols, 
 /// empty: as they are.
 HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order);
 
-/// Columns of B: those of the file --rhs, 1 for measured values, else --nrhs.
+/// Columns of B: as in the file --rhs, 1 for measured values, else --nrhs.
 std::int64_t right_hand_sides(SolveOptions const& options);
 
 /// Where X is for the user to find, or how to keep it.

@@ -36,7 +36,7 @@ struct DenseResult {
   ProblemSummary problem;
   std::string refine_asked;
   std::int64_t info = 0;  ///< 0, or the order of the leading minor that is not positive
-  std::string refusal;    ///< then: what is known of it
+  std::string refusal;    ///< then: what is known of the refusal
   std::optional<dense::SolveReport> solve;  ///< none without a factor
   std::optional<double> forward_error;      ///< max_j ||x_j - known_j||_inf / ||known_j||_inf
   std::optional<dense::LogDeterminantEstimate> log_determinant;
@@ -99,7 +99,7 @@ struct OutOfCoreResult : DenseResult {
   ooc::CholeskyReport factor;
   /// map of the tiles' precisions, as `PrecisionMap::to_text`
   std::string map;
-  int ranks = 1;                                      ///< bytes and devices are those of rank 0
+  int ranks = 1;                                      ///< bytes and devices are rank 0's
   std::map<int, std::size_t> node_bytes;              ///< bytes of tiles by NUMA node
   ooc::TileStorage storage = ooc::TileStorage::Host;  ///< where the tiles lie
   std::string no_room;                                ///< why devices do not hold them that were to
@@ -147,8 +147,8 @@ std::string_view vendor_cholesky();
 /// Factor a copy of A and solve with it, `repeat` times; the run of median time counts.
 ///
 /// Shape    A: n x n, lower triangle read; B: n x m. Neither is changed.
-/// Result   the seconds, that of copying A apart; the backward error of A X = B, for which
-///          `norm_inf` is ||A||_inf.
+/// Result   the seconds, without the copy of A; the backward error of A X = B, for which `norm_inf`
+///          is ||A||_inf.
 /// Memory   one n x n and two n x m matrices.
 /// Throws   VendorError.
 Comparison compare(Kokkos::DefaultExecutionSpace const& exec, DeviceMatrix const& A,

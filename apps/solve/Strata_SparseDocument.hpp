@@ -23,7 +23,7 @@ struct ResidualHistory {
   std::vector<std::int64_t> iterations;   ///< How many.
   std::vector<double> relative_residual;  ///< After each of them.
 };
-/// What is told of it.
+/// The fields of its report.
 constexpr auto fields_of(ResidualHistory const*) {
   using H = ResidualHistory;
   return std::tuple(
@@ -52,7 +52,7 @@ constexpr auto fields_of(SparseOutcome const*) {
             "Relative residual as the method estimates it after these iterations, over all "
             "attempts; thinned to about a thousand."),
       Field("forward_error", &O::forward_error, "Error ||x - known||_oo / ||known||_oo.",
-            {.absent = "the solution is not known", .schema = R"("minimum": 0)"}),
+            {.absent = "the solution is not known, or not the only one", .schema = R"("minimum": 0)"}),
       FieldGroup{"seconds", "Where the time went."},
       Field("read_seconds", &O::read_seconds, "Time to read the files.",
             {.key = "seconds/read", .unit = "s"}),

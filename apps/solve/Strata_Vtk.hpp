@@ -17,9 +17,9 @@ namespace strata::apps {
 ///          as `read_matrix`.
 HostMatrix read_places(std::string const& path, std::int64_t n, ReadOptions const& options);
 
-/// Write x at its places as points in a legacy file of VTK, for ParaView and the like: Numbers
-/// stand where a node has one, vectors where it has two or three; of more numbers the first three
-/// are taken. A third coordinate or component that is not there is 0.
+/// Write x at its places as points in a legacy file of VTK, for ParaView and the like. A node with
+/// one number has a scalar there, a node with more a vector of the first three. A third coordinate
+/// or component that is not there is 0.
 ///
 /// Result   the file appears whole or not at all.
 /// Throws   IoError.

@@ -102,9 +102,8 @@ class LeafBlas {
   void set_fixed_scales(Kokkos::View<double const*, memory_space> const& scales);
 
   static constexpr int scratch_slots = 8;  ///< number of slots of `scratch`, numbered from 0
-  /// Memory for the operands of algorithms made of these operations, at least `bytes` of it,
-  /// aligned to 64. A slot is kept and grows to its largest request, which fences and loses its
-  /// numbers.
+  /// Memory for the operands of algorithms made of these operations, at least `bytes`, aligned to
+  /// 64. A slot is kept and grows to its largest request, which fences and loses its numbers.
   ///
   /// Throws   MemoryError with the bytes that it can't get; ValueError for another slot.
   std::byte* scratch(int slot, std::size_t bytes);

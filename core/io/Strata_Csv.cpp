@@ -3,10 +3,10 @@
 #include <core/io/Strata_Csv.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ParseNumber.hpp>
 #include <core/io/detail/Strata_CsvStream.hpp>
-#include <core/io/detail/Strata_LineReader.hpp>
 #include <core/io/detail/Strata_TableColumns.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
+#include <core/io/files/detail/Strata_LineReader.hpp>
 
 #include <algorithm>
 #include <cmath>

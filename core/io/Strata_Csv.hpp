@@ -26,9 +26,9 @@ struct Column {
 
 /// Which columns of a table are meant.
 struct StationColumns {
-  /// Those of the coordinates, and of stations that of the value behind them, by name, in capitals
-  /// or not, or by number as in "#3"; empty: by the rule of `read_stations`. They are longitude and
-  /// latitude where they are called so: "lon..." or "lng", and "lat...".
+  /// Names of the coordinates, and for stations also of the value, in capitals or not, or by number
+  /// as in "#3"; empty: by the rule of `read_stations`. They are longitude and latitude where they
+  /// are called so: "lon..." or "lng", and "lat...".
   std::vector<std::string> names = {};
   std::vector<std::string> also = {};  ///< more columns of numbers, by name or number
 };

@@ -5,8 +5,6 @@
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -29,12 +27,6 @@ bool any_below_diagonal(std::int64_t n, Visit const& visit) {
 }
 
 }  // namespace
-
-std::size_t physical_memory_bytes() {
-  long const pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGE_SIZE);
-  if (pages <= 0 || page_bytes <= 0) return std::numeric_limits<std::size_t>::max() / 2;
-  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page_bytes);
-}
 
 std::size_t dense_bytes(std::string const& what, std::int64_t rows, std::int64_t cols,
                         std::size_t max_bytes) {

@@ -3,13 +3,13 @@
 #include <core/io/Strata_MatrixBlocks.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ByteSource.hpp>
 #include <core/io/Strata_MatrixFileFormat.hpp>
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/detail/Strata_MatrixMarketStream.hpp>
-#include <core/io/detail/Strata_NumberLayout.hpp>
 #include <core/io/detail/Strata_RawSidecar.hpp>
-#include <core/io/detail/Strata_ScratchFile.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
+#include <core/io/files/detail/Strata_NumberLayout.hpp>
+#include <core/io/files/detail/Strata_ScratchFile.hpp>
 
 #include <fcntl.h>
 #include <zlib.h>

@@ -3,11 +3,11 @@
 #include <core/io/Strata_MatrixFile.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ByteSource.hpp>
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/detail/Strata_ColumnsStream.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
 
 #include <algorithm>
 #include <cstdint>

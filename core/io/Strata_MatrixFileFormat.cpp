@@ -3,7 +3,7 @@
 #include <core/io/Strata_MatrixFileFormat.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ByteSource.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
 
 #include <filesystem>
 #include <utility>

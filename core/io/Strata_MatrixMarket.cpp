@@ -3,8 +3,6 @@
 #include <core/io/Strata_MatrixMarket.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ParseNumber.hpp>
-#include <core/io/detail/Strata_LineReader.hpp>
 #include <core/io/detail/Strata_MatrixMarketStream.hpp>
 
 #include <algorithm>
@@ -18,7 +16,6 @@ namespace detail {
 namespace {
 
 constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t largest_exact_integer = std::int64_t(1) << 53;
 
 std::string lower_case(std::string_view word) {
   std::string result(word);
@@ -36,30 +33,6 @@ std::int64_t product(std::int64_t m, std::int64_t n) {
 std::int64_t triangle(std::int64_t n) {
   if (n == int64_max) return int64_max;
   return n % 2 == 0 ? product(n / 2, n + 1) : product(n, (n + 1) / 2);
-}
-
-void refuse_rest(LineReader const& lines, std::string_view rest) {
-  auto const word = take_word(rest);
-  if (!word.empty()) lines.fail("expected the end of the line, found ", excerpt(word));
-}
-
-// The next line with something on it that is no comment.
-bool next_content(LineReader& lines, std::string_view& line) {
-  while (lines.next(line)) {
-    auto const first = line.find_first_not_of(" \t");
-    if (first != std::string_view::npos && line[first] != '%') return true;
-  }
-  return false;
-}
-
-template <class T>
-T take_number(LineReader const& lines, std::string_view& line, char const* what) {
-  auto const word = take_word(line);
-  if (word.empty()) lines.fail("expected the ", what, ", found the end of the line");
-  T value{};
-  if (char const* reason = parse_number(word, value))
-    lines.fail(what, ' ', excerpt(word), ' ', reason);
-  return value;
 }
 
 std::int64_t take_size(LineReader const& lines, std::string_view& line, char const* what) {
@@ -119,7 +92,9 @@ MatrixMarketHeader read_banner(LineReader& lines) {
   return header;
 }
 
-MatrixMarketHeader read_header(LineReader& lines) {
+}  // namespace
+
+MatrixMarketHeader read_market_header(LineReader& lines) {
   auto header = read_banner(lines);
   std::string_view line;
   if (!next_content(lines, line)) lines.fail_at_end("expected a line of sizes");
@@ -151,23 +126,10 @@ MatrixMarketHeader read_header(LineReader& lines) {
   return header;
 }
 
-/// Entries without a value, which is 1.
-struct PatternField {};
+namespace {
 
-template <class Field>
-double take_value(LineReader const& lines, std::string_view& line) {
-  if constexpr (std::is_same_v<Field, PatternField>) {
-    return 1;
-  } else {
-    auto const value = take_number<Field>(lines, line, "value");
-    if constexpr (std::is_same_v<Field, std::int64_t>)
-      if (value > largest_exact_integer || value < -largest_exact_integer)
-        lines.fail("value ", value, " is not exact in fp64");
-    return static_cast<double>(value);
-  }
-}
-
-// Call entry(line) for each entry's line; there must be exactly as many as the header says.
+// Call entry(line), which takes all of it, for each entry's line; there must be exactly as many as
+// the header says.
 template <class Entry>
 void read_entries(LineReader& lines, std::int64_t entries, Entry const& entry) {
   std::string_view line;
@@ -176,7 +138,6 @@ void read_entries(LineReader& lines, std::int64_t entries, Entry const& entry) {
     if (found == entries)
       lines.fail("expected nothing after the last of ", entries, " entries, found ", excerpt(line));
     entry(line);
-    refuse_rest(lines, line);
     ++found;
   }
   if (found < entries) lines.fail_at_end("expected ", entries, " entries, found ", found);
@@ -201,16 +162,11 @@ ArrayMatrix read_array(LineReader& lines, MatrixMarketHeader const& header,
   require_memory(lines, header.entries, sizeof(double), options);
   ArrayMatrix A{header.rows, header.cols, header.symmetric, {}};
   A.value.reserve(reserve_count(lines, header.entries));
-  read_entries(lines, header.entries,
-               [&](std::string_view& line) { A.value.push_back(take_value<Field>(lines, line)); });
+  read_entries(lines, header.entries, [&](std::string_view& line) {
+    A.value.push_back(take_value<Field>(lines, line));
+    refuse_rest(lines, line);
+  });
   return A;
-}
-
-std::int64_t take_index(LineReader const& lines, std::string_view& line, char const* what,
-                        std::int64_t extent) {
-  auto const index = take_number<std::int64_t>(lines, line, what);
-  if (index < 1 || index > extent) lines.fail(what, ' ', index, " is outside 1 to ", extent);
-  return index - 1;
 }
 
 // Which side of the diagonal the entries of a symmetric list are on.
@@ -245,17 +201,14 @@ CoordinateMatrix read_coordinates(LineReader& lines, MatrixMarketHeader const& h
   };
   Triangle triangle;
   read_entries(lines, header.entries, [&](std::string_view& line) {
-    auto const i = take_index(lines, line, "row index", A.rows);
-    auto const j = take_index(lines, line, "column index", A.cols);
-    if (header.symmetric || header.skew) triangle.take(lines, i, j);
-    if (header.skew && i == j)
-      lines.fail("entry (", i + 1, ", ", j + 1, ") is on the diagonal of a skew-symmetric matrix");
-    double const value = take_value<Field>(lines, line);
-    if (header.symmetric)
-      add(std::max(i, j), std::min(i, j), value);
-    else
-      add(i, j, value);
-    if (header.skew) add(j, i, -value);
+    take_entry<Field>(lines, line, header, [&](std::int64_t i, std::int64_t j, double value) {
+      if (header.symmetric || header.skew) triangle.take(lines, i, j);
+      if (header.symmetric)
+        add(std::max(i, j), std::min(i, j), value);
+      else
+        add(i, j, value);
+      if (header.skew) add(j, i, -value);
+    });
   });
   if (auto const place = add_duplicates(A))
     throw IoError(message(lines.source().name(), ": the sum of the entries at (", place->first + 1,
@@ -272,25 +225,26 @@ void read_array_entries(ByteSource& source,
                         std::function<void(MatrixMarketHeader const&)> const& begin,
                         std::function<void(double)> const& entry) {
   LineReader lines(source);
-  auto const header = read_header(lines);
+  auto const header = read_market_header(lines);
   begin(header);
   bool const integer = header.field == MatrixMarketField::Integer;
   read_entries(lines, header.entries, [&](std::string_view& line) {
-    entry(integer ? take_value<std::int64_t>(lines, line) : take_value<double>(lines, line));
+    auto const value =
+        integer ? take_value<std::int64_t>(lines, line) : take_value<double>(lines, line);
+    refuse_rest(lines, line);
+    entry(value);
   });
 }
 
 MatrixMarketMatrix read_matrix_market(ByteSource& source, ReadOptions const& options) {
   LineReader lines(source);
-  auto const header = read_header(lines);
-  bool const integer = header.field == MatrixMarketField::Integer;
-  if (header.format == MatrixMarketFormat::Array)
-    return integer ? read_array<std::int64_t>(lines, header, options)
-                   : read_array<double>(lines, header, options);
-  if (header.field == MatrixMarketField::Pattern)
-    return read_coordinates<PatternField>(lines, header, options);
-  return integer ? read_coordinates<std::int64_t>(lines, header, options)
-                 : read_coordinates<double>(lines, header, options);
+  auto const header = read_market_header(lines);
+  return with_field(header.field, [&]<class Field>(Field) -> MatrixMarketMatrix {
+    if constexpr (!std::is_same_v<Field, PatternField>)
+      if (header.format == MatrixMarketFormat::Array)
+        return read_array<Field>(lines, header, options);
+    return read_coordinates<Field>(lines, header, options);
+  });
 }
 
 }  // namespace detail
@@ -298,7 +252,7 @@ MatrixMarketMatrix read_matrix_market(ByteSource& source, ReadOptions const& opt
 MatrixMarketHeader read_matrix_market_header(std::string const& path, ReadOptions const& options) {
   auto const source = open_source(path, options);
   detail::LineReader lines(*source);
-  return detail::read_header(lines);
+  return detail::read_market_header(lines);
 }
 
 MatrixMarketMatrix read_matrix_market(std::string const& path, ReadOptions const& options) {

@@ -71,7 +71,7 @@ MatrixMarketHeader read_matrix_market_header(std::string const& path,
 ///          `pattern` (each value is 1); `general`, `symmetric` or, for coordinates,
 ///          `skew-symmetric` (both triangles are returned). Comments, blank lines, CR LF, a missing
 ///          last line end, and the upper triangle of a symmetric or skew list are accepted. Entries
-///          at one position are added, see `added`; `options.on_remark` hears of it.
+///          at one position are added, see `added`; `options.on_remark` is told.
 /// Memory   grows with the entries that arrived, never by the header: at most 12 bytes per
 ///          (inflated) byte.
 /// Throws   IoError "path:line: ..." for `complex` and `hermitian`; a header that promises more
@@ -84,6 +84,37 @@ MatrixMarketHeader read_matrix_market_header(std::string const& path,
 /// Source   R. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935,
 ///          1996; deviation: comments are also accepted between entries.
 MatrixMarketMatrix read_matrix_market(std::string const& path, ReadOptions const& options = {});
+
+/// What one of several readers takes of a coordinate file.
+struct MatrixMarketShare {
+  MatrixMarketHeader header;  ///< header of the whole file
+  /// Entries in the file's order, both triangles of a symmetric or skew list. Entries at one
+  /// position stand side by side: `symmetric` is false, `added` is 0.
+  CoordinateMatrix entries;
+  std::int64_t listed = 0;  ///< entries that the file lists in this share
+  bool has_above = false;   ///< whether one of a symmetric or skew list is above the diagonal
+  bool has_below = false;   ///< whether one is below
+};
+
+/// Whether a file can be read in shares: it is not compressed.
+bool has_shares(std::string const& path);
+
+/// Read one share of a plain coordinate file: the entries whose lines begin in the `share`-th (from
+/// 0) of `shares` equal parts of its bytes. So each of several readers parses its part.
+///
+/// Result   all shares in their order have what `read_matrix_market` has before it adds entries at
+///          one position. What concerns the whole file is the caller's to check: the sum of
+///          `listed` is `header.entries`, and not both triangles have entries.
+/// Memory   24 bytes for each entry of the share, 48 of a symmetric or skew list.
+/// Throws   as `read_matrix_market`, with lines counted from the share's first; ValueError for a
+///          compressed file, an array file, or a share that is not one of `shares`.
+MatrixMarketShare read_matrix_market_share(std::string const& path, int share, int shares,
+                                           ReadOptions const& options = {});
+
+/// Entries at one position become one with their sum, in the place of the first; `A.added` counts
+/// the others. False, and A is of no use, where a sum is not finite. Cost: linear for a list sorted
+/// by columns or by rows, else n log n.
+bool add_entries_at_one_position(CoordinateMatrix& A);
 
 /// The whole matrix, zeros included and both triangles if symmetric.
 ///

@@ -4,7 +4,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/io/detail/Strata_NpyStream.hpp>
-#include <core/io/detail/Strata_NumberLayout.hpp>
+#include <core/io/files/detail/Strata_NumberLayout.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/io/Strata_TextFile.hpp>
 
-#include <core/io/Strata_ByteSink.hpp>
+#include <core/io/files/Strata_ByteSink.hpp>
 
 namespace strata {
 

@@ -68,7 +68,9 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   void make_tree(detail::Step const& step);
   void drop_tree();
   BlockTreeOptions tree_options(detail::Step const& step) const;
-  Info load_and_factor(Tree& into, double shift, FirstColumns const& first_columns);
+  /// The leading block of A into a tree, which `factor` then factors.
+  void load(Tree& into, double shift);
+  Info factor(Tree& into, FirstColumns const& first_columns);
   /// Ends an attempt that is not worth its time.
   FirstColumns first_look();
   Info note_attempt(detail::Step const& step, std::function<Info()> const& work);
@@ -76,6 +78,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   void give_up(detail::Step const& step, Info found);
   /// What the tree of an attempt in fp64 that broke down tells.
   Breakdown look_into(Tree const& failed, std::int64_t order);
+  /// The pivot of the last column of a leading block; those before it are positive.
+  double pivot_of(std::int64_t order, double lift);
   /// The smallest and the largest l_ii^2 before a column.
   std::pair<double, double> pivots(Tree const& of, std::int64_t end);
   void describe(detail::Step const& step);

@@ -84,8 +84,8 @@ double foretold_pivot(ExecutionSpace const& exec, Tree const& tree, std::int64_t
 /// Whether a breakdown at this order tells nothing of A: the pivots before it were so small that
 /// rounding may make the next one negative.
 ///
-/// leaves   the sums of log l_ii, of each leaf in the tree's order; what is said goes by the last whole leaf before the breakdown,
-///          and by the geometric means of pivots
+/// leaves   the sums of log l_ii, leaf by leaf in the tree's order; the forecast goes by the last
+///          whole leaf before the breakdown, and by the geometric means of pivots
 template <class Tree>
 bool rounding_explains(Tree const& tree, std::vector<double> const& leaves, std::int64_t failed) {
   auto sum = leaves.begin();

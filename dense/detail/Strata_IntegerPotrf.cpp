@@ -43,7 +43,7 @@ IntegerPotrf<ExecutionSpace>::IntegerPotrf(LeafBlas<ExecutionSpace>& blas, Tree 
   std::ranges::sort(leaves_, {}, &Node::begin);
 }
 
-// All of it before the first kernel, which growing memory would wait for.
+// All memory is taken before the first kernel, which growing memory would wait for.
 template <class ExecutionSpace>
 void IntegerPotrf<ExecutionSpace>::take_scratch() {
   std::int64_t const n = tree_.order(), w = tree_.leaf_size(),

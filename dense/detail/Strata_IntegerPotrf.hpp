@@ -47,9 +47,9 @@ int moduli_of_products(Tree const& tree) {
 /// Memory   0.31 S n^2 bytes from n = 32768 on, 0.36 from 20480 on, S n^2 below; sums of 4 S bytes
 ///          for up to 8192 rows of a panel; a copy of 256 columns.
 /// Error    |H - L L^T|_ij <= sqrt(n) theta (1 + sqrt(n) theta / 4) sqrt(h_ii h_jj) + (w + 3) u
-///          (|L| |L|^T)_ij, where a leaf has w columns, plus for solves by inverses c 256 u (|C|
-///          |L_b^-T| |L_b|^T)_ij of the blocks b of 256 columns. theta and the derivation of the
-///          first term: `IntegerBlas`; the others are those of fp64's leaves.
+///          (|L| |L|^T)_ij, where a leaf has w columns. Solves by inverses add c 256 u (|C|
+///          |L_b^-T| |L_b|^T)_ij of the blocks b of 256 columns. `IntegerBlas` has theta and the
+///          derivation of the first term; the other terms are errors of fp64's leaves.
 /// Source   Ozaki, Uchino, Imamura, arXiv:2504.08009, for the products; their place in a
 ///          left-looking factorisation, whose units need no measuring, is this library's.
 template <class ExecutionSpace>

@@ -54,14 +54,14 @@ inline std::vector<Step> ladder(LayerList const& layers, double shift) {
 ///
 /// Where the layers are ones that the automatic choice takes, and n is so large that it takes any,
 /// the costs were measured. Then the next rung of more accuracy is tried at once: a shift, and the
-/// refinement after it, would take longer. Else they are those of `ladder`.
+/// refinement after it, would take longer. Else they are `ladder`'s.
 template <class ExecutionSpace>
 std::vector<Step> rungs(std::int64_t n, LayerList const& layers, double shift);
 
-/// Iterations of a refinement with a factor in `layers` that take as long as a factorisation on the
-/// rung `next`: measured where `rungs` goes by costs; Elsewhere 40 + n / 120: an iteration reads
-/// the matrix and the factor once, and a factorisation costs n / 12 times its flops at about ten
-/// times the rate.
+/// Number of refinement iterations with a factor in `layers` that take as long as a factorisation
+/// on the rung `next`. It was measured where `rungs` goes by costs, and is 40 + n / 120 elsewhere:
+/// an iteration reads the matrix and the factor once. A factorisation has n / 12 times its flops,
+/// at about ten times the rate.
 template <class ExecutionSpace>
 Patience patience(std::int64_t n, LayerList const& layers, LayerList const& next);
 
@@ -122,8 +122,8 @@ inline std::size_t next_layers(std::vector<Step> const& steps, std::size_t next)
 /// cost was measured come first where they cost less than the block, or rounding explains the
 /// breakdown. The last rung of a host tells as much itself, and stops where it breaks down.
 ///
-/// `rounding_explains`   bool(), asked before layers whose cost was measured: whether the pivots before the breakdown were as small
-///                       as errors of rounding
+/// `rounding_explains`   bool(), asked before layers whose cost was measured: whether the pivots
+///                       before the breakdown were as small as errors of rounding
 template <class ExecutionSpace, class Explains>
 bool worth_settling(std::vector<Step> const& steps, std::size_t next, std::int64_t n,
                     std::int64_t failed, std::int64_t minors, Explains const& rounding_explains) {

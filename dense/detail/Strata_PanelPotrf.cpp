@@ -14,7 +14,7 @@ namespace strata::dense::detail {
 
 constexpr int slots_of_bulk = 4;  // on a host both use the same scratch
 
-// Of the n^3/3 flops below a node of n columns those done once this leaf of it is.
+// Part of the n^3/3 flops below a node of n columns that is done once this leaf is.
 template <class Tree>
 double done_of(Tree const& tree, typename Tree::Node const& node, typename Tree::Node const& leaf) {
   auto const first = static_cast<double>(node.is_leaf() ? node.size : node.first_size);

@@ -21,14 +21,14 @@ struct Product {
   MatrixRef<MemorySpace> C;
 };
 
-/// Elements from the start of one matrix to that of another of its precision.
+/// Distance in elements from the start of one matrix to the start of another of its precision.
 template <class Matrix>
 std::int64_t elements_between(Matrix const& from, Matrix const& to) {
   auto const bytes = static_cast<char const*>(to.data) - static_cast<char const*>(from.data);
   return bytes / static_cast<std::int64_t>(traits(from.precision).bytes);
 }
 
-/// Numbers from the scale of one matrix to that of another.
+/// Distance in numbers from the scale of one matrix to the scale of another.
 template <class Matrix>
 std::int64_t scales_between(Matrix const& from, Matrix const& to) {
   return from.scale && to.scale ? to.scale - from.scale : 0;

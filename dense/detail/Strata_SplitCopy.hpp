@@ -48,8 +48,8 @@ MatrixRef<MemorySpace> split_matrix(std::byte* memory, std::int64_t rows, std::i
           scale};
 }
 
-/// copy = the copies of X, or of rows of it: then the rows of an [H L H H]. If `largest` is given,
-/// it holds X's largest magnitude, and *copy.scale becomes fp16's scale for it.
+/// copy = the copies of X, or of some of its rows: then the rows of an [H L H H]. If `largest` is
+/// given, it holds X's largest magnitude, and *copy.scale becomes fp16's scale for it.
 ///
 /// Shape    X: fp32, m x n without scale; copy: as `split_matrix` says, with a scale.
 /// Sync     enqueued, one kernel.

@@ -338,9 +338,9 @@ void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, T
     blas_.gemm(Op::NoTrans, transposed(op), 1, right, L.inverse, 0, B);  // B op(L)^-1
 }
 
-// C11 += alpha A1 A1^T;  C21 += alpha A2 A1^T;  C22 += alpha A2 A2^T, down to the leaves, blocks of one shape in batches. A
-// leaf is stored whole and its upper triangle means nothing: a full product suits matrix units
-// better than a SYRK.
+// C11 += alpha A1 A1^T;  C21 += alpha A2 A1^T;  C22 += alpha A2 A2^T, down to the leaves, blocks of
+// one shape in batches. A leaf is stored whole and its upper triangle means nothing: a full product
+// suits matrix units better than a SYRK.
 template <class ExecutionSpace>
 void TreeRecursion<ExecutionSpace>::syrk(Tree const& tree, Node const& C, double alpha,
                                          ConstMatrix const& A, ConstMatrix const& B,

@@ -55,8 +55,8 @@ struct Panel {
 /// Paper A's algorithms 1 to 3 on the nodes of a block tree, each compiled once per execution
 /// space.
 ///
-/// The precision of a product is that of the coarser of its two blocks: both operands are quantised
-/// to it and accumulated in the result's working type.
+/// A product has the precision of the coarser of its two blocks: both operands are quantised to it
+/// and accumulated in the result's working type.
 template <class ExecutionSpace>
 class TreeRecursion {
  public:

@@ -27,7 +27,7 @@ struct Results {
   std::int64_t stride_a, stride_b;  // of the scales
 };
 
-// C_k += alpha scale S_k, or the triangle of it.
+// C_k += alpha scale S_k, or its triangle.
 template <class SumT, class T, class ExecutionSpace, class MemorySpace>
 void add_results(ExecutionSpace const& exec, double alpha, Results<MemorySpace> const& results,
                  Shape shape, MatrixRef<MemorySpace> const& C, std::int64_t stride_c) {

@@ -17,7 +17,7 @@ namespace strata::dense {
 /// How much errors are magnified by a system A X = B.
 struct ConditionEstimate {
   /// ||H||_1 ||H^-1||_1, H = D A D the equilibrated matrix (A, if it is not): never above the true
-  /// one but for rounding, seldom below a third of it. Beyond 1 / (n 2^-53) it only says that A is
+  /// one but for rounding, seldom below a third. Beyond 1 / (n 2^-53) it only says that A is
   /// singular to working precision.
   double value = 0;
   std::int64_t solves = 0;  ///< solves with H, each with up to eight columns at once

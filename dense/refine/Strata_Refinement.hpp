@@ -20,8 +20,9 @@ enum class Refine {
   Classical,  ///< d = M^-1 r; contracts while the spectral radius of I - M^-1 A is below one
   Cg,         ///< preconditioned conjugate gradients; A and M symmetric positive definite
   Gmres,      ///< restarted GMRES, which asks nothing of A and M but that they are not singular
-  Automatic,  ///< classical while a step gains a factor of 8, then CG, then GMRES; per column. CG at once where the
-              ///< first correction M^-1 r of each column says that no step would
+  /// Classical while a step gains a factor of 8, then CG, then GMRES; per column. CG at once where
+  /// the first correction M^-1 r of each column says that no step would gain so much.
+  Automatic,
 };
 
 /// The names of its values, for `name_of` and `from_name`.
@@ -56,7 +57,7 @@ struct RefinementOptions {
 inline constexpr double hpl_threshold = 16;              ///< HPL-MxP's rules
 inline constexpr double slate_threshold = 50 * 0x1p-53;  ///< SLATE's tester of posv
 
-/// What the refinement did. Errors are those of the X that was returned.
+/// What the refinement did. The errors are for the X that was returned.
 struct RefinementReport {
   /// Each column meets the tolerance; for the default tolerance also both thresholds above. Of a
   /// system that was scaled, the system as given must, too: the tolerance where one was asked for,
@@ -76,8 +77,8 @@ struct RefinementReport {
   double backward_error = 0;
   double equilibrated_error = 0;  ///< the same of the system that was refined
   /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) of that system, where ||r_j||_inf is no smaller
-  /// than what rounding leaves of it, 2^-53 (||A||_inf ||x_j||_inf + ||b_j||_inf): times the
-  /// condition it bounds the error of x.
+  /// than rounding leaves it, 2^-53 (||A||_inf ||x_j||_inf + ||b_j||_inf): times the condition it
+  /// bounds the error of x.
   double relative_residual = 0;
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
   double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
@@ -89,7 +90,7 @@ template <class ExecutionSpace>
 struct RefinementOperators {
   /// Some vectors, column by column.
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
-  /// Y = A X in fp64. Both have the same columns, any number from 1 to those of B.
+  /// Y = A X in fp64. Both have the same columns, any number from 1 to B's.
   std::function<void(Block const& X, Block const& Y)> apply;
   /// R = M^-1 R in place. The largest magnitude of each column is below 1 and at least 1/2, or 0.
   std::function<void(Block const& R)> precondition;

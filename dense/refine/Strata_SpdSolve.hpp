@@ -20,7 +20,7 @@ template <class ExecutionSpace>
 class RefinementMemory;
 }
 
-/// What a solve did. Errors are those of X for A X = B as given.
+/// What a solve did. The errors are for A X = B as given.
 struct SolveReport {
   RefinementReport refinement;  ///< report of the refinement of the returned X
   /// As the refinement says, but false where A turned out to be indefinite. It is also false where
@@ -55,7 +55,7 @@ struct Patience {
 };
 
 /// A factor of a symmetric positive definite matrix on a rung of a ladder of precisions: all that a
-/// refined solve knows of it. H = D A D is what is factored.
+/// refined solve knows of the factor. H = D A D is what is factored.
 template <class ExecutionSpace>
 class SpdFactor {
  public:
@@ -105,7 +105,7 @@ template <class ExecutionSpace>
 ///          B is, is 0: its backward error is 1.
 /// Sync     fences `exec`: once where n <= 8192 and the first solution is good enough, and as often
 ///          as `refine` beyond.
-/// Memory   2 n m numbers of fp64, those of `refine`, and what the factor takes; the factor keeps
+/// Memory   2 n m numbers of fp64, `refine`'s memory, and what the factor takes; the factor keeps
 ///          them for the next solve if m <= 16.
 /// Throws   ShapeError if B or X do not fit; ValueError naming the first non-finite number of B,
 ///          before anything is refined, or if elements of X share memory; MemoryError where there

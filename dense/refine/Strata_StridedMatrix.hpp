@@ -30,7 +30,7 @@ struct StridedMatrix {
 };
 
 /// Whether an element of A and one of B may be the same. They may if a line of A, a row or a column
-/// by the smaller stride, overlaps a line of B. Lines of one may lie between those of the other.
+/// by the smaller stride, overlaps a line of B. Lines of one may lie between lines of the other.
 bool share_memory(StridedMatrix<double const> const& A, StridedMatrix<double const> const& B);
 /// Whether two lines of A overlap, as where a stride is 0.
 bool overlaps_itself(StridedMatrix<double const> const& A);

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Run the commands that the pages show, and compare what comes with what the pages say, or write it there.
 
-The words must be the page's, and a number may differ by a factor of two, an integer also by 2, and a number below 1e-6, which is a
-rounding error, by a factor of 1000. Any number will do before a unit of time or of a rate (s, ms, GB/s, Gflop/s, x, ...) and in a block
-"```console measured", and a line "..." stands for any number of lines.
+The words must be the page's. A number may differ by a factor of two, an integer also by 2, and a number below 1e-6, which is a rounding
+error, by a factor of 1000. Any number will do before a unit of time or of a rate (s, ms, GB/s, Gflop/s, x, ...), and in a block
+"```console measured". A line "..." stands for any number of lines.
 
 A block ```console holds commands, `$ command`, each with its output. The commands of a page run in order in an empty folder with
 the links apps/data, examples, and build to the examples' programs. `strata`, the package for Python and the drop-in for LAPACK are

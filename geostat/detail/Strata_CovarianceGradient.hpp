@@ -93,9 +93,9 @@ struct ManySolves {
   bool converged = true;
 };
 
-/// X = S^-1 X, its rows from `first_row` on, before which X is 0: with all tiles in fp64 by the
-/// factor, else refined to fp64 with S, which may make a more accurate factor, and find that there
-/// is none. Other rows are undefined then.
+/// X = S^-1 X, its rows from `first_row` on, before which X is 0. The factor alone serves if all
+/// tiles are in fp64. Else the solve is refined to fp64 with S, which may make a more accurate
+/// factor, and find that there is none. Other rows are undefined then.
 template <class ExecutionSpace>
 void solve_in_place(ExecutionSpace const& exec, CovarianceFactor<ExecutionSpace>& factor,
                     typename CovarianceFactor<ExecutionSpace>::Block const& X, ManySolves& solves,

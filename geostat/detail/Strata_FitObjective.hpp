@@ -163,8 +163,8 @@ class FitObjective {
       factor_.emplace(exec_, team_, covariance, locations_, factor_options_);
   }
 
-  // Of S = s C by the factor of C: log det S = log det C + n log s, log det F' S^-1 F is less by k
-  // log s, and the form is that of C divided by s.
+  // The factor of C serves S = s C. Then log det S = log det C + n log s, log det F' S^-1 F is less
+  // by k log s, and the form is C's divided by s.
   Likelihood evaluate(std::span<double const> x) {
     shape_ = variables_.shape(x);
     sill_ = 1;

@@ -175,8 +175,8 @@ std::vector<Parameters> FitVariables::jacobian(MaternCovariance const& shape) co
   return J;
 }
 
-// With log s for one more variable, whose row of the information is h and h_s, and whose derivative
-// is g_s: where s is free it is eliminated, where a bound holds it follows the share.
+// log s is one more variable. Its row of the information is h and h_s, its derivative g_s. It is
+// eliminated where s is free, and follows the share where a bound holds.
 Quadratic FitVariables::model(MaternCovariance const& shape, double sill, double rss,
                               std::int64_t degrees,
                               LikelihoodDerivatives const& derivatives) const {

@@ -22,9 +22,9 @@ namespace strata::geostat::detail {
 /// Where sigma2 is free, and the nugget is free or 0, S = s C with the sill s = sigma2 + nugget.
 /// The s of the largest likelihood is rss / n, by REML rss / (n - k), rss = r' C^-1 r, so that C
 /// alone is searched. The share is 0 at a nugget of 0 and the likelihood has a finite slope there;
-/// the logarithm of a nugget would go on for ever. Of other variances v the variable is v / (v +
-/// v0) for the sill v0 of the start: where one is fixed, or bounds of sigma2 and nugget matter,
-/// which are no box then.
+/// the logarithm of a nugget would go on for ever. Other variances v have the variable v / (v + v0)
+/// for the sill v0 of the start. Such are variances of which one is fixed, or whose bounds, which
+/// are no box then, matter.
 class FitVariables {
  public:
   /// Throws   ValueError as `fit` does.
@@ -50,7 +50,7 @@ class FitVariables {
 
   /// The variables of a covariance, within the bounds.
   std::vector<double> at(MaternCovariance const& theta) const;
-  /// The covariance that is factored; with a sill that follows that of 1.
+  /// The covariance that is factored; with a sill that follows, its sill is 1.
   MaternCovariance shape(std::span<double const> x) const;
   /// The best sill within the bounds of sigma2 and nugget; 1 if it does not follow.
   double sill(MaternCovariance const& shape, double rss, std::int64_t degrees) const;
@@ -90,9 +90,9 @@ class FitVariables {
   std::vector<double> lower_, upper_;
 };
 
-/// How far a variable may be above its value, where the function falls from there on, until the
-/// quadratic has fallen by half of 3.84, the others at their best: what 95 % of the estimates don't
-/// contradict.
+/// Distance above a variable's value that 95 % of the estimates don't contradict. There the
+/// quadratic has fallen by half of 3.84, the other variables at their best. The function must fall
+/// from the value on.
 double reach_above(Quadratic const& model, std::size_t variable);
 
 }  // namespace strata::geostat::detail

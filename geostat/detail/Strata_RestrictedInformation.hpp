@@ -10,7 +10,7 @@
 
 namespace strata::geostat::detail {
 
-/// What REML's information of the covariance's parameters has beside that of maximum likelihood,
+/// What REML's information of the covariance's parameters has beside maximum likelihood's,
 ///   -trace(T' S_j S^-1 S_k T) + 1/2 trace(T' S_j T T' S_k T),   T as in Weights,
 /// of those that are wanted; of the others 0.
 ///

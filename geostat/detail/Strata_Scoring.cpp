@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -168,7 +169,10 @@ Quadratic corrected(Quadratic model, std::vector<Secant> const& secants) {
   }
   return model;
 }
+
 constexpr int retreats = 20;
+// Evaluations for each variable among which the value must rise by what counts.
+constexpr int patience = 10;
 
 class Scoring {
  public:
@@ -180,18 +184,21 @@ class Scoring {
     double radius = std::min(search_.first_radius, largest_radius);
     for (;;) {
       auto const full = step(std::max(radius, 1.0));
-      double const least = 100 * search_.tolerance * search_.tolerance;
-      if (full.gain <= least)
-        return end(true, strata::detail::message("no step would gain more than ", least,
+      if (full.gain <= least_)
+        return end(true, strata::detail::message("no step would gain more than ", least_,
                                                  " of the log-likelihood"));
       if (full.gain <= now_.noise / 10)
         return end(true, strata::detail::message(
                              "no step would change the log-likelihood by more than its error, ",
                              now_.noise));
       if (evaluations_ >= search_.max_evaluations) return end(false, "the evaluations are used up");
+      bool const is_small = full.gain <= std::max(1e-3, now_.noise);
+      if (evaluations_ - risen_ >= patience * std::ssize(full.p))
+        return end(is_small, strata::detail::message("the last ", evaluations_ - risen_,
+                                                     " evaluations gained no more than ", least_,
+                                                     " of the log-likelihood"));
       if (radius < search_.tolerance / 10)
-        return end(full.gain <= std::max(1e-3, now_.noise),
-                   "rounding errors hide further progress");
+        return end(is_small, "rounding errors hide further progress");
       radius = advance(radius < 1 ? step(radius) : full, radius);
     }
   }
@@ -225,12 +232,20 @@ class Scoring {
       now_ = value(result_.x);
       if (now_.defined) {
         result_.model = corrected_ = search_.model();
+        note_rise();
         return true;
       }
       for (std::size_t i = 0; i < result_.x.size(); ++i)
         result_.x[i] = (result_.x[i] + search_.safe[i]) / 2;
     }
     return false;
+  }
+
+  // Notes when the value has risen by what counts. In a bent valley steps may go on for ever
+  // without.
+  void note_rise() {
+    if (risen_ > 0 && !(now_.value > risen_to_ + std::max(least_, now_.noise))) return;
+    risen_ = evaluations_, risen_to_ = now_.value;
   }
 
   // To the end of a step, if it is one; returns the next radius.
@@ -267,6 +282,7 @@ class Scoring {
       if (secants_.size() > remembered) secants_.erase(secants_.begin());
       corrected_ = corrected(result_.model, secants_);
       now_ = then;
+      note_rise();
       result_.x = there;
     }
     if (ratio < 0.25) return std::min(radius, step.length) / 4;
@@ -281,11 +297,13 @@ class Scoring {
   }
 
   ScoringSearch const& search_;
+  double const least_ = 100 * search_.tolerance * search_.tolerance;  // gain that counts
   ScoringOutcome result_;
   Quadratic corrected_;
   std::vector<Secant> secants_;  // of the last steps
   Scored now_;
-  std::int64_t evaluations_ = 0;
+  std::int64_t evaluations_ = 0, risen_ = 0;  // of them, those when the value last rose
+  double risen_to_ = 0;
 };
 
 }  // namespace

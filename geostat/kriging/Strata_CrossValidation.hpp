@@ -13,31 +13,32 @@
 
 namespace strata::geostat {
 
-/// How well each observation is predicted by those of other folds.
+/// How well each observation is predicted by the observations of other folds.
 struct CrossValidation {
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then there is nothing
   std::vector<double> residual;  ///< observed less predicted; NaN: the others do not tell the trend
   std::vector<double>
-      variance;  ///< of the residual: of the prediction and of the observation's nugget
-  double mean_error = 0, rmse = 0;   ///< over all that have a prediction
-  double mean_square_z = 0;          ///< of residual / sd; near 1 where variances are right
+      variance;  ///< variance of the residual: the prediction's and the observation's nugget
+  double mean_error = 0, rmse = 0;  ///< over all that have a prediction
+  /// Mean of (residual / sd)^2; near 1 where variances are right.
+  double mean_square_z = 0;
   std::array<double, 3> coverage{};  ///< part of them inside the intervals of `coverage_levels`
   std::int64_t without = 0;          ///< observations without a prediction
   double backward_error = 0;         ///< normwise, of the solves that were refined
   bool converged = true;             ///< all of them met their tolerance
-  double seconds = 0;                ///< of all
+  double seconds = 0;                ///< seconds of the whole validation
 };
 
 /// The levels of the intervals whose coverage is counted.
 inline constexpr std::array<double, 3> coverage_levels = {0.5, 0.9, 0.95};
 
 /// Leave observations out and predict them from the others, without a refit, and the trend's
-/// coefficients anew each time: with P = S^-1 - S^-1 F (F' S^-1 F)^-1 F' S^-1 the residuals of a
-/// fold B are (P_BB)^-1 (P y)_B, their covariance (P_BB)^-1; of one observation (P y)_i / P_ii and
-/// 1 / P_ii.
+/// coefficients anew each time. P is S^-1 - S^-1 F (F' S^-1 F)^-1 F' S^-1. The residuals of a fold
+/// B are (P_BB)^-1 (P y)_B, their covariance (P_BB)^-1. One observation has (P y)_i / P_ii and 1 /
+/// P_ii.
 ///
-/// Shape    a value for each location; `folds` a number for each, those of one number being left
-///          out together; none: each alone.
+/// Shape    a value for each location; `folds` a number for each: observations of one number are
+///          left out together; none: each alone.
 /// Result   see CrossValidation. `on_progress` hears what part is done.
 /// Sync     fences `exec`.
 /// Memory   512 n numbers; with folds n numbers for each observation of the largest. Cost: n^3 / 3

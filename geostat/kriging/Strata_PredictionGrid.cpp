@@ -3,8 +3,8 @@
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ByteSink.hpp>
-#include <core/io/Strata_ParseNumber.hpp>
+#include <core/io/files/Strata_ByteSink.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
 
 #include <algorithm>
 #include <array>

@@ -25,7 +25,7 @@ struct PredictionGrid {
   /// Throws   ValueError that quotes the text, also for more than 10^9 cells.
   static PredictionGrid parse(std::string const& text);
   /// About the locations: square cells whose side is 1, 2 or 5 times a power of ten, on multiples
-  /// of it, 40,000 at most.
+  /// of the side, 40,000 at most.
   ///
   /// Throws   ValueError if all coincide; what `check_locations` throws.
   static PredictionGrid around(Locations const& locations);

@@ -17,7 +17,7 @@ namespace strata::geostat {
 /// How many fields are drawn, and how.
 struct SimulationOptions {
   std::int64_t count = 1;  ///< fields
-  std::uint64_t seed = 1;  ///< of the normal numbers: the same on every backend
+  std::uint64_t seed = 1;  ///< seed of the normal numbers, which every backend draws alike
   /// The trend's columns at the new locations, as of `PredictionOptions`.
   std::vector<std::vector<double>> trend_columns = {};
   std::size_t max_bytes = physical_memory_bytes();  ///< refuse more than this
@@ -38,9 +38,9 @@ struct Simulation {
 /// normal numbers.
 ///
 /// Shape    as for `predict`.
-/// Result   see Simulation. Where the matrix is not positive definite to rounding, as for smooth
-///          fields and locations that repeat, or are observations', the least of 1e-12, 1e-10 and
-///          1e-8 of sigma2 that mends it is added.
+/// Result   see Simulation. The matrix may be not positive definite to rounding, as for smooth
+///          fields, and for locations that repeat or are observations'. Then the least of 1e-12,
+///          1e-10 and 1e-8 of sigma2 that mends the matrix is added.
 /// Sync     fences `exec`.
 /// Memory   8 (N^2 + N (n + 2 count)) bytes for N locations. Cost: N^3/3 + N^2 (n + 2 count) flops.
 /// Throws   MemoryError if that is more than `max_bytes`; ValueError for no field, or a factor with

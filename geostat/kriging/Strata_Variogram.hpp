@@ -13,10 +13,10 @@ namespace strata::geostat {
 
 /// Classes of distances.
 struct VariogramOptions {
-  int classes = 15;          ///< of one width up to the cutoff
+  int classes = 15;          ///< classes of one width up to the cutoff
   double cutoff = 0;         ///< 0: a third of the diagonal of the box around the locations
-  std::int64_t most = 5000;  ///< of more observations so many are taken, at random
-  std::uint64_t seed = 1;    ///< of that choice
+  std::int64_t most = 5000;  ///< at most so many observations count, drawn at random
+  std::uint64_t seed = 1;    ///< seed of this draw
 };
 
 /// Pairs of observations that are about as far apart.
@@ -37,7 +37,7 @@ std::vector<VariogramClass> empirical_variogram(Locations const& locations,
                                                 std::span<double const> values,
                                                 VariogramOptions const& options = {});
 
-/// That of a covariance at a distance h > 0: nugget + sigma2 - C(h).
+/// The semivariance of a covariance at a distance h > 0: nugget + sigma2 - C(h).
 double semivariance(MaternCovariance const& covariance, double h);
 
 }  // namespace strata::geostat

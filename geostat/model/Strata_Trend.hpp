@@ -26,7 +26,7 @@ constexpr auto names_of(Mean) {
 /// What becomes of a trend's coefficients in a likelihood.
 enum class Criterion : std::uint8_t {
   ML,    ///< their best values take their place
-  REML,  ///< the likelihood is that of contrasts, which do not depend on them
+  REML,  ///< the likelihood of contrasts, on which the coefficients have no influence
 };
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(Criterion) {
@@ -74,7 +74,7 @@ class Trend {
   double log_det_of_basis(std::int64_t n) const;
   /// log det F'F.
   double log_det_of_columns(std::int64_t n) const;
-  /// R^-1 b: the coefficients of F by those of Q.
+  /// R^-1 b: the coefficients of F by the coefficients of Q.
   std::vector<double> coefficients(std::span<double const> of_basis) const;
   /// R^-1 C R^-T: their covariances, k x k.
   std::vector<double> covariances(std::vector<double> const& of_basis) const;

@@ -35,9 +35,9 @@ ConditioningBlocks blocks_of_neighbours(NeighbourLists const& neighbours,
 
 /// Blocks of locations whose neighbours are nearly the same, so that one factor serves them all.
 ///
-/// Two blocks of a and b members become one of c where c^2 <= a^2 + b^2 and c <= `most`, which costs
-/// no more. Each response is conditioned on all members before it, its own neighbours among them,
-/// so that the approximation is no worse.
+/// Two blocks of a and b members become one of c where c^2 <= a^2 + b^2 and c <= `most`, which
+/// costs no more. Each response is conditioned on all members before it, its own neighbours among
+/// them. So the likelihood is no worse an approximation.
 ///
 /// Cost     m n unions of two sorted lists for m neighbours.
 /// Source   Guinness, Technometrics 60 (2018), doi:10.1080/00401706.2018.1437476, section 3.

@@ -30,8 +30,8 @@ std::vector<std::int64_t> maximin_order(Locations const& locations);
 
 namespace detail {
 
-/// Coordinates whose Euclidean distances grow with those of the metric: x and y, or on the sphere
-/// those in space, of a sphere of radius 1.
+/// Coordinates whose Euclidean distances grow with the metric's: x and y, or for the sphere
+/// coordinates in space on a sphere of radius 1.
 std::vector<std::array<double, 3>> places_in_space(Locations const& locations);
 
 }  // namespace detail

@@ -13,8 +13,8 @@
 
 namespace strata::geostat {
 
-/// For each location some others, those of location i from `offsets[i]` to `offsets[i + 1]`, the
-/// nearest first.
+/// Some other locations for each location: from `offsets[i]` to `offsets[i + 1]` for location i,
+/// the nearest first.
 struct NeighbourLists {
   std::vector<std::int64_t> offsets = {0};  ///< one more than locations
   std::vector<std::int32_t> members;        ///< locations

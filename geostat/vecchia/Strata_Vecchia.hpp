@@ -18,7 +18,8 @@ namespace strata::geostat {
 
 /// How a likelihood is approximated.
 struct VecchiaOptions {
-  std::int64_t neighbours = 30;  ///< neighbours of each location, of those before it; 0 to 1000
+  std::int64_t neighbours = 30;  ///< earlier locations that each location is conditioned on; <=
+                                 ///< 1000
   /// Whether locations with nearly the same neighbours share them, which is faster and no less
   /// accurate.
   bool grouped = true;
@@ -64,7 +65,7 @@ struct VecchiaSums {
 /// The likelihood of S = sill C, and what else the best coefficients of the trend's basis tell.
 struct VecchiaProfile {
   Likelihood likelihood;
-  double form_of_shape = 0;  // that of C
+  double form_of_shape = 0;  // quadratic form of C
   double sill = 1;
   std::vector<double> basis_coefficients;  // b
   std::vector<double> L;                   // L L' = Q' C^-1 Q
@@ -72,13 +73,13 @@ struct VecchiaProfile {
 }  // namespace detail
 
 /// Vecchia's approximation of a Gaussian likelihood, for many observations. The density is a
-/// product of those of each observation given all before it. Each is conditioned on a few
-/// neighbours instead,
+/// product of conditional densities: each observation given all before. The approximation
+/// conditions each on a few neighbours instead,
 ///   l(theta) = sum_i log p(y_i | y_j for neighbours j of i).
 ///
 /// Each location, or group, takes one small covariance matrix with its Cholesky factor. The result
-/// is a proper likelihood of a Gaussian field near that of theta, and with all locations as
-/// neighbours it is the exact one. A large nugget, or a smooth field, asks for more neighbours.
+/// is a proper likelihood of a Gaussian field near theta's. With all locations as neighbours it is
+/// the exact one. A large nugget, or a smooth field, asks for more neighbours.
 ///
 /// Memory   4 m + 8 (q + 3) bytes for each of n locations with m neighbours and q - 1 columns of a
 ///          trend, and 8 (2 + q) bytes an evaluation, with derivatives 8 (16 + 5 q).
@@ -92,7 +93,7 @@ class Vecchia {
   ///
   /// Sync     fences `exec`.
   /// Throws   ShapeError, ValueError as `log_likelihood` throws for values, locations and trend, or
-  ///          if the blocks are not those of so many locations.
+  ///          if the blocks have not so many locations.
   Vecchia(ExecutionSpace const& exec, Locations const& locations, std::span<double const> values,
           Trend const& trend, ConditioningBlocks const& blocks);
   ~Vecchia();
@@ -108,14 +109,14 @@ class Vecchia {
 
   /// The approximate log-likelihood, the trend's coefficients at their best.
   ///
-  /// Result   as of the exact one, but for what is of its factor. `info` is 1 + the position of the
+  /// Result   as of the exact one, but for its factor's facts. `info` is 1 + the position of the
   ///          first location whose variance given its neighbours is not positive. The errors are
-  ///          those of rounding: each entry of a small matrix is off by an ulp, and a variance that
-  ///          is small beside the sill by so much more.
+  ///          rounding's: each entry of a small matrix is off by an ulp, and a variance that is
+  ///          small beside the sill by so much more.
   /// Sync     fences `exec`.
   /// Throws   what `MaternCovariance::check` throws; ValueError if two locations coincide and there
   ///          is no nugget.
-  /// Cost     n m^3 / 3 flops and n m^2 / 2 entries; in groups half of it.
+  /// Cost     n m^3 / 3 flops and n m^2 / 2 entries; in groups half as many.
   [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,
                                           MaternCovariance const& covariance) const;
   /// Its exact gradient, and the expected information; contract as above. The derivative by nu is

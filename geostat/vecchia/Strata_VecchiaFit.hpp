@@ -45,7 +45,8 @@ struct FittedVecchia : VecchiaFit {
 };
 
 /// Fit a Matern covariance by Vecchia's approximation, by maximum likelihood or, where the trend
-/// says so, REML. The search is that of `fit` by Search::Scoring with the expected information.
+/// says so, REML. The search is Fisher scoring in a trust region, as `fit` by Search::Scoring, but
+/// with the expected information.
 ///
 /// Shape    as for `fit`.
 /// Result   the best that was found, with its standard errors by `standard_errors(information,

@@ -20,8 +20,8 @@ struct LocalPredictionOptions {
 };
 
 /// Best linear prediction (kriging) of the field at new locations, each from the observations that
-/// are nearest to it. The trend's coefficients are those of all observations, and their error is
-/// in the variance.
+/// are nearest to it. The trend's coefficients come from all observations, and their error is in
+/// the variance.
 ///
 /// With all observations as neighbours, of which the approximation's blocks have all before them,
 /// it is `predict`.

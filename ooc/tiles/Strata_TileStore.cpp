@@ -283,7 +283,7 @@ std::string TileStore<Exec>::agree_on_storage(PrecisionMap const& map) const {
     return found;
   });
   if (comm() && comm()->max(lack.empty() ? 0 : 1) > 0 && lack.empty())
-    lack = "those of another rank have no room";
+    lack = "another rank has no room for its tiles";
   return lack;
 }
 

@@ -4,7 +4,7 @@
 """carry.py WHEEL FOLDER: a wheel in FOLDER that carries the libraries which its programs and extensions need, but those that every
 Linux with Python has; its name says the oldest C library that it runs with (PEP 600). Needs binutils and ldd.
 
-The extensions look for libraries in strata_solvers.libs by their RPATH (Strata_PORTABLE_WHEEL), which holds for what these
+The extensions look for libraries in strata_solvers.libs by their RPATH (Strata_PORTABLE_WHEEL). It also holds for what these
 libraries need in turn, as long as they have no RUNPATH to another folder than their own.
 """
 import argparse

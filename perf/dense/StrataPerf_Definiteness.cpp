@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// How soon a matrix whose leading minor of some order is the first that is not positive is known
-// for that: by is_positive_definite, by cholesky, and by the vendor's potrf, which has the matrix
-// in place. A negative diagonal entry shows before anything is factored; an entry that is too large
-// beside positive ones ("pair") shows in a factorisation alone.
+// Time until a matrix is known as not positive definite, by the order of its first leading minor
+// that is not positive. It is asked of is_positive_definite, cholesky, and the vendor's potrf,
+// which works in place. A negative diagonal entry shows before anything is factored; an entry that
+// is too large beside positive ones ("pair") shows in a factorisation alone.
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_Definiteness.hpp>

@@ -75,7 +75,7 @@ double factor_error(HostMatrix const& A, DeviceMatrix const& device, LayerList c
   auto const factor = cholesky(exec, device, layers, options);
   if (!factor.info().ok()) return std::nan("");
   DeviceMatrix const L("strata::study::L", A.extent(0), A.extent(1));
-  factor.factor(exec, matrix_ref(L));
+  factor.copy_factor(exec, matrix_ref(L));
   exec.fence();
   HostMatrix const R("strata::study::R", A.extent(0), A.extent(1));
   Kokkos::deep_copy(R, A);
@@ -152,7 +152,7 @@ Json figure8(LayerList const& layers, std::int64_t n, std::int64_t leaf) {
   auto const lower = [&](CholeskyFactor<Exec> const& factor) {
     DeviceMatrix const L("strata::study::L", static_cast<std::size_t>(n),
                          static_cast<std::size_t>(n));
-    factor.factor(exec, matrix_ref(L));
+    factor.copy_factor(exec, matrix_ref(L));
     exec.fence();
     return L;
   };

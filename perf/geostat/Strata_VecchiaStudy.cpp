@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Vecchia's approximation, step by step: order, neighbours, groups, a likelihood, its derivatives, a
-// whole fit and predictions. Seconds are by the clock and of processor time, which a busy machine
-// changes less. --write gives the same data to others: beside_gpgp.R.
+// Vecchia's approximation, step by step: order, neighbours, groups, a likelihood, its derivatives,
+// a whole fit and predictions. Each has seconds by the clock and of processor time, which a busy
+// machine changes less. --write gives the same data to others: beside_gpgp.R.
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/problems/Strata_Random.hpp>

@@ -7,10 +7,10 @@
     python3 perf/lapack/drop_in.py build/cuda-hopper/lapack/libstrata_lapack.so --n 1024 2048 4096 8192 16384 \\
       --calls dpotrf dposv dsposv --settings threshold=1 --torch
 
-Each process makes the same covariance matrix (exponential, correlation length 1/10, nugget 0.1 on a line of n
-places, or --matrix kms for one with a condition near 3), makes each call once to warm up and times the second one.
-With --torch a third process does it by PyTorch on a GPU (cuSOLVER's potrf and potrs in fp64, for dsposv too), with
-the copies of the matrix to the GPU and of the result from it, as the drop-in has them. The table has the least and
+Each process makes the same covariance matrix: exponential, correlation length 1/10, nugget 0.1 on a line of n
+places, or --matrix kms for one with a condition near 3. It makes each call once to warm up and times the second.
+With --torch a third process uses PyTorch on a GPU (cuSOLVER's potrf and potrs in fp64, for dsposv too). It copies
+the matrix to the GPU and the result back, as the drop-in does. The table has the least and
 the median time, the ratio of each (without / with: above 1 the drop-in is faster; PyTorch / with) and the largest
 normwise backward error of the solution.
 """

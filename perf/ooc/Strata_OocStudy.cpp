@@ -294,7 +294,7 @@ int main(int argc, char** argv) {
                  "else automatic")
       ->delimiter(',');
   app.add_option("--network", request.network,
-                 "of ranks that are simulated: GB/s of messages into each rank, and out of it, and "
+                 "for simulated ranks: GB/s of messages into each rank, and out of each, and "
                  "microseconds of one without bytes")
       ->delimiter(',');
   app.add_flag("--over-ranks", request.over_ranks, "by the ranks that mpirun starts");

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Strata's tiles over the ranks of MPI beside ScaLAPACK's pdpotrf and pdpotrs on the same ranks,
-// for the same covariance matrix and right-hand sides, which both take by the same descriptors:
-// seconds, also of the way into tiles and back, and backward errors that are computed in the same
-// way for both.
+// Strata's tiles over the ranks of MPI beside ScaLAPACK's pdpotrf and pdpotrs on the same ranks.
+// Both take the same covariance matrix and right-hand sides by the same descriptors. The table has
+// seconds, also of the way into tiles and back, and backward errors that are computed in one way
+// for both.
 #include "Strata_BlacsGrid.hpp"
 #include <comm/Strata_Communicator.hpp>
 #include <core/info/Strata_Version.hpp>

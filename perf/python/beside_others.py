@@ -11,8 +11,8 @@
   ill         the same with less of a nugget and a longer range: 5e8
 
 The left ones with --device cpu, the right ones with --device cuda. Where there is no GPyTorch, the likelihood is written out in PyTorch,
-and autograd makes its gradient; --theirs torch takes that on a CPU, too. Each side runs in a process of its own, on a GPU in one for all
-problems: one run that warms up, then the median of --repeat, on CPUs in turns with the others'. Strata is called anew each time, and
+and autograd makes its gradient; --theirs torch takes that on a CPU, too. Each side runs in a process of its own, on a GPU in one for all problems. One run warms up; then comes
+the median of --repeat, on CPUs in turns with the others'. Strata is called anew each time, and
 once more with the factor of the time before, which its `update` fills ("kept"), as in a fit. Solutions are to fp64; Strata's layers are
 its automatic ones for `solve`, and fp64 where the log-determinant is to have all its digits.
 
@@ -115,8 +115,8 @@ class Served:
 
 
 def serve(who, device, clock):
-    """In a process of its own, by lines that come: "CASE N" is the problem from now on, "run" a run, answered by a line of JSON,
-    and "done" frees what the problem has."""
+    """Runs in a process of its own and obeys lines. "CASE N" is the problem from now on, "run" asks for a run, answered by a line of
+    JSON, and "done" frees what the problem has."""
     if device == "cuda":
         import torch
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Strata's sparse solver beside solvers of Kokkos Kernels' parts on the same matrices: a table of
-// iterations and seconds, by the clock and of processor time, which a busy machine changes less.
+// Strata's sparse solver beside solvers of Kokkos Kernels' parts on the same matrices. The table
+// has iterations, seconds by the clock, and processor time, which a busy machine changes less.
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/problems/Strata_Random.hpp>

@@ -141,7 +141,7 @@ inline std::vector<std::vector<double>> columns_of(char const* name, std::option
   return columns;
 }
 
-/// Of a factorisation, and of passes over the covariances, which are evaluated anew.
+/// Flops of a factorisation, and of passes over the covariances, which are evaluated anew.
 inline double factor_flops(std::int64_t n) { return std::pow(static_cast<double>(n), 3) / 3; }
 inline double pass_flops(std::int64_t n, std::int64_t columns) {
   return (1000.0 + static_cast<double>(columns)) * std::pow(static_cast<double>(n), 2);

@@ -143,7 +143,7 @@ class Callback {
   void const* before_;
 };
 
-/// f(call) on a thread of its own, and what came of it.
+/// f(call) on a thread of its own, and its result.
 template <class Function>
 class Job {
  public:
@@ -193,9 +193,9 @@ inline constexpr double long_flops = 5e8;
 /// Flops of an answer that an object has at hand.
 inline constexpr double no_flops = 0;
 
-/// f(call) without the GIL, with Kokkos. If it takes long, a signal's handler can end the wait for
-/// it: f then goes on on its own thread, to its end or as far as it asks whether it is wanted, and
-/// what came of it is dropped. So it holds all that it needs, by value.
+/// f(call) without the GIL, with Kokkos. If f takes long, a signal's handler can end the wait. Then
+/// f goes on on its own thread, to its end or until it asks whether it is wanted, and its result is
+/// dropped. So f holds all that it needs, by value.
 ///
 /// Throws   NotReady; what f throws; what the handler raises: KeyboardInterrupt.
 template <class Function>

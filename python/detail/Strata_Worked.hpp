@@ -29,8 +29,8 @@ class Worked {
       : held_(std::forward<Argument>(arguments)...),
         stream_(c::vendor::stream_of(held_.work().exec)) {}
 
-  /// Of the instance, as a number; 0 on a host. Whoever has an array on the device gives it to the
-  /// array's package, and the stream then waits for what that has enqueued.
+  /// The instance's stream, as a number; 0 on a host. Whoever has an array on the device gives it
+  /// to the array's package, and the stream then waits for what that has enqueued.
   std::uintptr_t stream() const { return stream_; }
 
  protected:

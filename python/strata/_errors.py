@@ -66,7 +66,7 @@ class NotConverged(Error, ArithmeticError):
 
 
 class AccuracyWarning(RuntimeWarning):
-    """Fewer than three digits of a result are to be expected, or it is that of a matrix with a jitter.
+    """Fewer than three digits of a result are to be expected, or a jitter was added to its matrix.
 
     A cousin of scipy.linalg.LinAlgWarning.
     """

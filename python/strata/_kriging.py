@@ -318,9 +318,9 @@ class Factor:
         ----------
         values : array of float64, (n,)
         mean, X
-            As for `loglikelihood`. Coefficients of the trend are those of the others each time; the covariance stays.
+            As for `loglikelihood`. The coefficients of the trend are estimated from the others each time; the covariance stays.
         folds : int or sequence of int, (n,), optional
-            So many parts at random, or a number for each observation: those of one number are left out together.
+            So many parts at random, or a number for each observation: observations of one number are left out together.
         seed : int
             Of the parts at random.
 

@@ -20,7 +20,7 @@ _COLOURS = {
 
 
 def _axes(given: Any) -> Any:
-    """The caller's, or those of a new figure. Raises ImportError that says what to install."""
+    """The caller's axes, or the axes of a new figure. Raises ImportError that says what to install."""
     if given is not None:
         return given
     try:

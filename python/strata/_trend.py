@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The mean of observations, and what kriging makes of it."""
+"""The mean of observations, and what kriging does with the mean."""
 
 from __future__ import annotations
 

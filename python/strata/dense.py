@@ -175,7 +175,7 @@ class Factor:
     def logdet(self, *, probes: int = 16, steps: int = 30, seed: int = 1) -> _core.LogDeterminant:
         """Log-determinant of A, and how far off it may be.
 
-        Exact to rounding where all layers are fp64 or n <= `probes`; else that of the factor, with an estimate of what the
+        Exact to rounding where all layers are fp64 or n <= `probes`; else the factor's, with an estimate of what the
         layers' rounding did to it.
 
         Parameters
@@ -264,7 +264,7 @@ def cholesky(
         copied. NumPy's, or any package's that speaks DLPack, in host memory or on the GPU that Strata was built for. It must not
         change as long as the factor is used.
     layers : str or sequence of str
-        Precisions of the off-diagonal blocks from the largest on, the last one that of the diagonal leaves, too:
+        Precisions of the off-diagonal blocks from the largest on, the last one for the diagonal leaves, too:
         "fp16,fp16,fp32" or ["fp16", "fp16", "fp32"]. "auto": by n and the machine; where fp64 is as fast, fp64.
     lower : bool
         Which triangle of A is read.
@@ -277,9 +277,8 @@ def cholesky(
     ladder : bool
         On breakdown try shifts, higher layers and fp64.
     jitter : "auto" or None
-        "auto": where A is not positive definite, factor a copy whose diagonal is larger by the smallest power of ten, as a part of
-        the mean diagonal, with which it is (1e-2 at most). That copy is then what is solved with; an `AccuracyWarning` tells, and
-        `report.jitter`.
+        "auto": where A is not positive definite, factor a copy with a larger diagonal. The smallest power of ten of the mean diagonal is
+        added with which the copy is (1e-2 at most). Solves are then with the copy; an `AccuracyWarning` tells, and `report.jitter`.
     check_symmetric : bool
         Compare the other triangle, too, which is not read otherwise: n^2 numbers.
 

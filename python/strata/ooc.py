@@ -127,7 +127,7 @@ def cholesky(
         numpy.memmap or a data set of HDF5; or the path of an .npy file. Blocks on and below the diagonal are asked for, each
         twice with an accuracy, and again for residuals; always with the same numbers.
     n : int, optional
-        Order of A; by default that of the array.
+        Order of A; by default the array's.
     accuracy : float
         Tiles are rounded to lower precisions as long as that changes A by no more than this times its Frobenius norm; 0: fp64.
     precisions : str or sequence of str

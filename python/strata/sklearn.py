@@ -158,7 +158,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        array, (m,) or (m, targets); or a tuple of it and
+        array, (m,) or (m, targets); or a tuple of this array and
         array, (m,) or (m, targets); or (m, m) or (m, m, targets)
 
         Raises
@@ -228,7 +228,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        float, or a tuple of it and array, shape of `theta`
+        float, or a tuple of this float and an array, shape of `theta`
             -inf and zeros where the covariance matrix is not positive definite.
 
         References

@@ -42,7 +42,7 @@ class Solver:
     precision : {"fp32", "fp64", "bf16", "fp16"}
         Of the preconditioner's matrices, at first.
     tolerance : float
-        On |b - A x| / |b| in the 2-norm, and where rows differ much in size on that of the rows in the units of x; in (0, 1).
+        Limit on |b - A x| / |b| in the 2-norm; where rows differ much in size also with rows in the units of x; in (0, 1).
     restart : int
         Basis vectors of GMRES; with the default all, of up to 300 unknowns.
     max_iterations : int
@@ -64,7 +64,7 @@ class Solver:
     TypeError
         If A is not a sparse matrix of float64.
     ValueError
-        For options out of range, an entry that is not finite, which it names, CG for a matrix that is not symmetric, a
+        For options out of range, or an entry that is not finite, which it names. For CG with a matrix that is not symmetric, or a
         preconditioner that needs a diagonal without zeros.
     MemoryError
         With the bytes needed.
@@ -111,7 +111,7 @@ class Solver:
     def update(self, A: Any) -> None:
         """Take another matrix, or other values, with the same options.
 
-        Where A has the pattern of the matrix before, its zeros left out, multigrid's aggregates and the patterns of its levels are kept,
+        A may have the pattern of the matrix before, zeros left out. Then multigrid's aggregates and the patterns of its levels are kept,
         and values alone are made: `report.has_old_pattern` says so.
 
         Parameters
@@ -160,9 +160,8 @@ class Solver:
         Returns
         -------
         array, shape of `b`
-            x, in the package of `b`. It never has a larger residual than the guess. Where the matrix is singular since the rows of a
-            connected part of its graph add up to 0, x has mean 0 there, and of a symmetric matrix `b` is projected:
-            `last_solve.incompatible` says by how much.
+            x, in the package of `b`. It never has a larger residual than the guess. The matrix is singular where the rows of a connected part of its
+            graph add up to 0: x has mean 0 there. For a symmetric matrix `b` is projected: `last_solve.incompatible` says by how much.
 
         Warns
         -----

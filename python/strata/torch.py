@@ -166,7 +166,7 @@ def logdet(A: Any, layers: str | Sequence[str] = "fp64", *, lower: bool = True) 
     Parameters
     ----------
     A : tensor of float64, (n, n)
-        Of which one triangle is read; the gradient, A^-1, is that of a symmetric matrix, as in torch.linalg.cholesky.
+        One triangle is read; the gradient, A^-1, counts A as symmetric, as in torch.linalg.cholesky.
     layers, lower
         As for `strata.cholesky`. With layers below fp64 the value is an estimate, the gradient is not.
 

@@ -19,27 +19,29 @@ namespace strata::sparse {
 /// A method and a preconditioner that a solve may be done with, and what that is expected to take.
 struct Candidate {
   SolverKind solver = SolverKind::Gmres;                         ///< the method
-  PreconditionerKind preconditioner = PreconditionerKind::None;  ///< of it
-  double set_up_seconds = 0;                                     ///< of the preconditioner
-  double iteration_seconds = 0;                                  ///< of one iteration
-  double iterations = 0;    ///< to a relative residual of 1e-10
-  int restart = 0;          ///< of GMRES, where it is not that of the options
-  std::string reason = {};  ///< why it is where it is in a list, a clause
+  PreconditionerKind preconditioner = PreconditionerKind::None;  ///< preconditioner of the solver
+  /// Seconds of the preconditioner's set-up.
+  double set_up_seconds = 0;
+  double iteration_seconds = 0;  ///< seconds of one iteration
+  double iterations = 0;         ///< to a relative residual of 1e-10
+  int restart = 0;               ///< restart of GMRES, where it is not the options'
+  std::string reason = {};       ///< why it is where it is in a list, a clause
 
-  /// Of set-up and solve.
+  /// Seconds of set-up and solve.
   double seconds() const { return set_up_seconds + iterations * iteration_seconds; }
 };
 
-/// That its preconditioner is made in first, where `asked` was asked for: direct solvers have fp64,
-/// incomplete factors no 16 bits.
+/// Precision that its preconditioner is made in first, where `asked` was asked for. Direct solvers
+/// have fp64, incomplete factors no 16 bits.
 Precision first_precision(Candidate const& candidate, Precision asked);
 
 /// What a solver was asked for, as far as it narrows the choice.
 struct AskedMethod {
   SolverKind solver = SolverKind::Automatic;                          ///< Automatic: any
   PreconditionerKind preconditioner = PreconditionerKind::Automatic;  ///< Automatic: any
-  Precision precision = Precision::fp32;                              ///< of the preconditioner
-  /// Of the precision.
+  /// Precision of the preconditioner.
+  Precision precision = Precision::fp32;
+  /// True for a precision of 16 bits.
   bool has_16_bits() const { return traits(precision).bytes == 2; }
 };
 
@@ -47,9 +49,9 @@ struct AskedMethod {
 ///          not in that precision.
 void require_fitting(bool is_symmetric, int ranks, AskedMethod const& asked);
 
-/// The candidates for a matrix in the order in which they are tried: by their forecasts, those that
-/// depend on less behind, the direct solver, if it is not the fastest, last but for what needs no
-/// memory. Never empty; a pure function, so that all ranks agree.
+/// The candidates for a matrix in the order in which they are tried, by their forecasts. Candidates
+/// that depend on less come behind. The direct solver, if it is not the fastest, is last but for
+/// what needs no memory. Never empty; a pure function, so that all ranks agree.
 std::vector<Candidate> candidates(MatrixFacts const& facts, AskedMethod const& asked);
 
 /// What became of an attempt that ended so.
@@ -59,17 +61,17 @@ Outcome outcome_of(KrylovStatus status);
 /// memory.
 std::string why_next(Candidate const& candidate, KrylovReport const* report);
 
-/// When a candidate is given up for one of those behind it: once its residual, by the rate at which
-/// it fell over the second half of the iterations, will take longer to fall to the tolerance than
-/// the fastest of them takes from the start. The iterations of a matrix that takes more than was
-/// forecast are taken to be as many times more with all of them.
+/// When a candidate is given up for one behind it. The rate at which its residual fell over the
+/// second half of the iterations says how long it will still take. It is given up once the fastest
+/// of the others takes less from the start. A matrix that takes more iterations than were forecast
+/// is taken to need as many times more with all candidates.
 class Patience {
  public:
   /// `others`: those behind it; none: it is never given up.
   Patience(Candidate const& own, std::vector<Candidate> others, double tolerance);
   /// Told of each iteration in turn; true: give up.
   bool gives_up(std::int64_t iteration, double relative_residual);
-  /// Of `others` the fastest, by what was seen so far.
+  /// The fastest of `others`, by what was seen so far.
   std::size_t next() const { return next_; }
 
  private:

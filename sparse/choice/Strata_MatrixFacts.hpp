@@ -14,19 +14,21 @@ struct HostCsr;
 /// What of a matrix tells how many iterations it will take.
 struct MatrixFacts {
   std::int64_t rows = 0, entries = 0;  ///< over all ranks
-  bool symmetric = false;              ///< with its values
+  bool symmetric = false;              ///< equal values above and below the diagonal
   bool positive = false;               ///< all of the diagonal is
   std::int64_t zero_diagonal = 0;      ///< rows
   std::int64_t floating_parts = 0;     ///< constants on these are mapped to 0
-  int ranks = 1, threads = 1;          ///< that share the rows; of a host, 0: on a device
-  int block_size = 1;                  ///< unknowns of a node that multigrid is told of
-  bool has_modes = false;              ///< multigrid was given a near-null space
+  /// Ranks that share the rows; threads of a host, 0: on a device.
+  int ranks = 1, threads = 1;
+  int block_size = 1;      ///< unknowns of a node that multigrid is told of
+  bool has_modes = false;  ///< multigrid was given a near-null space
   /// Steps from a row at the rim to the farthest one, along the entries; 0: not looked for.
   std::int64_t hops = 0;
-  std::int64_t widest = 0;    ///< most rows within one step more, a separator: of a grid n / hops
-  double dominance = 0;       ///< least of (|a_ii| - sum of the row's others) / |a_ii|
-  double positive_share = 0;  ///< of off-diagonal entries by size: those of the diagonal's sign
-  double spread = 1;          ///< mean ratio of a row's largest coupling to its mean one
+  std::int64_t widest = 0;  ///< most rows within one step more, a separator: of a grid n / hops
+  double dominance = 0;     ///< least of (|a_ii| - sum of the row's others) / |a_ii|
+  /// Share of the off-diagonal entries, by size, with the diagonal's sign.
+  double positive_share = 0;
+  double spread = 1;  ///< mean ratio of a row's largest coupling to its mean one
 };
 
 /// Adds what one pass over the rows and two searches through the graph find: hops, widest,

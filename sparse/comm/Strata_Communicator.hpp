@@ -6,8 +6,6 @@
 #include <comm/Strata_Communicator.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
-#include <array>
-
 namespace strata::sparse {
 
 using strata::AgreedError;
@@ -27,11 +25,6 @@ void wait_for_ranks(Communicator const& comm, Work const& work) {
   if (auto* const recorder = Recorder::current(); recorder && comm.size() > 1)
     recorder->add("waits", waiting_span, start, {Recorder::Clock::now(), {}});
 }
-
-/// The benchmark's grid of boxes for a number of ranks: the factors with the largest ratio of the
-/// smallest to the largest. x is tried from round(cbrt(ranks)) down, then y from round(sqrt(ranks /
-/// x)) down.
-std::array<int, 3> process_grid(int ranks);
 
 }  // namespace strata::sparse
 

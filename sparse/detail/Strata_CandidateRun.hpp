@@ -29,7 +29,7 @@ class CandidateRun {
   /// Makes the preconditioner of a candidate with matrices in that precision, unless it is there;
   /// seconds that it took. Collective; fences. Throws what the preconditioners throw, on all ranks.
   double prepare(Exec const& exec, Candidate const& candidate, Precision precision);
-  /// Of the preconditioner that was prepared last, of this rank.
+  /// Bytes of the preconditioner that was prepared last, on this rank.
   std::int64_t bytes() const { return is_wide_ ? wide_->bytes : narrow_->bytes; }
   /// A lower bound of the matrix' condition, by that preconditioner. Collective; fences.
   double condition_bound(Exec const& exec) const;

@@ -25,7 +25,7 @@ struct MadePreconditioner {
   Precision precision = Precision::fp64;
   Preconditioner<Exec, Scalar> M;
   std::optional<Preconditioner<Exec, fp64>> unrounded;  ///< M with vectors in fp64
-  std::int64_t bytes = 0;                               ///< of this rank
+  std::int64_t bytes = 0;                               ///< bytes on this rank
 };
 
 /// What a report says of a preconditioner.
@@ -38,10 +38,10 @@ struct PreconditionerFacts {
   std::vector<Level> levels;  ///< the matrix alone if it has no levels
   double operator_complexity = 1;
   bool direct_coarse_solve = false;
-  int block_size = 1, modes = 1;  ///< of Amg: unknowns of a node, and of an aggregate
-  bool has_old_pattern = false;   ///< of Amg: aggregates and patterns are an older matrix's
+  int block_size = 1, modes = 1;  ///< unknowns of a node, and of an aggregate (Amg)
+  bool has_old_pattern = false;   ///< aggregates and patterns are an older matrix's (Amg)
   IncompleteReport incomplete;
-  bool is_singular = false;  ///< of Direct: a pivot was too small and was replaced
+  bool is_singular = false;  ///< a pivot was too small and was replaced (Direct)
 };
 
 /// The preconditioners of a solver's matrix, each made where it is first asked for; the levels of
@@ -68,7 +68,7 @@ class Preconditioners {
   template <class Scalar>
   MadePreconditioner<Exec, Scalar> make(Exec const& exec, PreconditionerKind kind,
                                         Precision precision, bool unrounded);
-  /// Of the preconditioner that was made last.
+  /// Facts on the preconditioner that was made last.
   PreconditionerFacts facts() const;
 
  private:

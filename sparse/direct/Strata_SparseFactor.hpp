@@ -14,26 +14,27 @@ namespace strata::sparse {
 template <class Exec>
 class DistributedMatrix;
 
-/// The factors of a matrix of one rank, made and used on the host in fp64: A = P' L D L' P where A
-/// is symmetric positive definite, else A = P' L D U Q' with partial pivoting, rows in an order of
-/// minimum degree. As a preconditioner it leaves refinement to do.
+/// The factors of a matrix of one rank, made and used on the host in fp64. A = P' L D L' P where A
+/// is symmetric positive definite, else A = P' L D U Q' with partial pivoting. Rows are in an order
+/// of minimum degree. As a preconditioner it leaves refinement to do.
 ///
 /// A copy refers to the same factors.
 /// Source   as detail::minimum_degree, detail::factor_symmetric and detail::factor_general.
 template <class Exec>
 class SparseFactor {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// What a factorisation may take.
   struct Options {
-    double most_bytes = 0;     ///< of the factors; 0: half of the memory that is available
-    double most_flops = 1e12;  ///< of a symmetric matrix
+    /// Bytes of the factors, at most; 0: half of the memory that is available.
+    double most_bytes = 0;
+    double most_flops = 1e12;  ///< flops for a symmetric matrix, at most
   };
   /// What it did.
   struct Report {
     bool symmetric = false;     ///< L D L'
-    std::int64_t entries = 0;   ///< of the factors, diagonal included
+    std::int64_t entries = 0;   ///< entries of the factors, diagonal included
     std::int64_t replaced = 0;  ///< pivots that were too small: A is singular, or nearly so
   };
 
@@ -49,7 +50,7 @@ class SparseFactor {
 
   /// What the factorisation did.
   Report const& report() const;
-  /// Of the factors.
+  /// Bytes of the factors.
   std::int64_t bytes() const;
   /// z = A^-1 r but for rounding. Sync: fences.
   void apply(Exec const& exec, Vector<double, MemorySpace> const& r,

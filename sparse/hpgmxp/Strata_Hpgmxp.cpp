@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 
 #include <comm/Strata_GatherSpans.hpp>
 #include <core/Strata_Stopwatch.hpp>

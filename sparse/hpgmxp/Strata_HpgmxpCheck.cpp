@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_Errors.hpp>
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
+#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
+#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>

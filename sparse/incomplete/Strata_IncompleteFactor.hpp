@@ -25,8 +25,8 @@ enum class IncompleteKind {
   Lu,        ///< L D U, for any matrix
 };
 
-/// Incomplete factors of a matrix as a preconditioner, vectors in Scalar: M = (I + L) D (I + U) on
-/// the pattern of A and of the entries that elimination makes up to a level of fill. On several
+/// Incomplete factors of a matrix as a preconditioner, M = (I + L) D (I + U), vectors in Scalar.
+/// The pattern has A's entries and those that elimination makes up to a level of fill. On several
 /// ranks each factors the block of its own rows and columns.
 ///
 /// Rows are eliminated in the caller's order, on the host, in fp64; the factors are stored in fp64
@@ -36,7 +36,7 @@ enum class IncompleteKind {
 template <class Exec, class Scalar>
 class IncompleteFactor {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// Collective; fences.
   ///
@@ -54,7 +54,7 @@ class IncompleteFactor {
 
   /// What the factorisation did.
   IncompleteReport const& report() const;
-  /// Of this rank's factors and vectors; of vectors alone if the factors are another object's.
+  /// Bytes of this rank's factors and vectors; vectors alone if the factors are another object's.
   std::int64_t bytes() const;
   /// Whether `apply` waits for nothing: it does not.
   bool is_enqueued() const { return true; }

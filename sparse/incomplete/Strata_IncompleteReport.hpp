@@ -9,11 +9,10 @@ namespace strata::sparse {
 
 /// What an incomplete factorisation did.
 struct IncompleteReport {
-  int fill = 0;              ///< level of fill
-  std::int64_t entries = 0;  ///< of the factors, with the diagonal, over all ranks
-  double shift = 0;  ///< of L D L': it is that of A + shift diag(A); the largest of all ranks
-  std::int64_t replaced =
-      0;  ///< of L D U: pivots that were too small and were replaced, over all ranks
+  int fill = 0;               ///< level of fill
+  std::int64_t entries = 0;   ///< entries of the factors and the diagonal, over all ranks
+  double shift = 0;           ///< L D L' factors A + shift diag(A); the largest of all ranks
+  std::int64_t replaced = 0;  ///< pivots of L D U that were too small, over all ranks
 };
 
 }  // namespace strata::sparse

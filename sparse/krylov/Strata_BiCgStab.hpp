@@ -31,7 +31,7 @@ struct ResidualNorms;
 template <class Exec, class Scalar>
 class BiCgStab {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// Throws ValueError for options outside their ranges, MemoryError; on all ranks.
   BiCgStab(Exec const& exec, DistributedMatrix<Exec> const& A,

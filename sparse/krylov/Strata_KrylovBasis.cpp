@@ -251,7 +251,8 @@ void KrylovBasis<Exec, Scalar, Stored>::orthogonalise(Exec const& exec, int k) {
     pass(exec, k, nullptr, Purpose::Products, 0);  // h = Q' w
     sum_ranks(exec, 0, k);
   }
-  // w -= Q h,  g = Q' w,  and w' w if it is needed: of all ranks for the norm, of this one for a narrow column's unit
+  // w -= Q h,  g = Q' w,  and w' w if it is needed: over all ranks for the norm, on this one for a
+  // narrow column's unit
   double const* const update = k > 0 ? coefficients : nullptr;
   bool const squares = is_narrow || !sums_the_norm;
   if (squares || k > 0)

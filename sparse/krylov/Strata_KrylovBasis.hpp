@@ -35,10 +35,10 @@ enum class Purpose;
 /// same bits from run to run. CGS2 reads the basis three times: the first update and the second
 /// products share a pass, the second update and what makes a column of w the last one.
 ///
-/// BasisNorm::Derived: the norm that scales w there is that of the vector between the updates less
-/// its products with the basis (Pythagoras), so that two sums over the ranks do. It is good to
-/// rounding unless the first projection left little but what the basis lacks in orthogonality. Then
-/// q_k's length is not 1, or beta and q_k are 0, and a solver must look at the residual.
+/// BasisNorm::Derived: w is scaled there by the norm of the vector between the updates less its
+/// products with the basis (Pythagoras). So two sums over the ranks do. It is good to rounding
+/// unless the first projection left little but what the basis lacks in orthogonality. Then q_k's
+/// length is not 1, or beta and q_k are 0, and a solver must look at the residual.
 /// BasisNorm::Summed: the last pass sums the squares of what it writes, in a third sum over the
 /// ranks, and w keeps its length. Whatever reads a column multiplies by 1 over its length. The next
 /// w, a linear map of that column, is divided by the length in its first update, so that lengths do

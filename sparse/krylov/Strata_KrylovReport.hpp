@@ -31,9 +31,8 @@ struct KrylovOptions {
   /// In CG, whose residual may stay where x improves, a window of `restart` iterations, at least
   /// 50, that has less than a tenth of the gain in the error's A-norm, too.
   double stall_factor = 0;
-  /// GMRES-IR: a cycle ends once it estimates no more than this of the residual that it began with,
-  /// since vectors in few bits have no more digits to gain; 0: it goes on to the tolerance. 0 to
-  /// below 1.
+  /// GMRES-IR: a cycle ends once it estimates no more than this part of its first residual, since
+  /// vectors in few bits have no more digits to gain. 0: it goes on to the tolerance. 0 to below 1.
   double cycle_floor = 0;
   /// ||A||_oo, for a solve that also ends where rounding leaves no better residual
   /// (`RoundingLimit`); 0: none does.
@@ -53,8 +52,8 @@ struct KrylovOptions {
 /// made, between cycles, and never worse than x as given.
 enum class KrylovStatus {
   Converged,  ///< the true residual meets the tolerance
-  /// It does not, but is what rounding in fp64 leaves of it, as of a direct solver's: the normwise
-  /// backward error is at most max(10, sqrt(n)) 2^-52, and the residual at most 1e-3 of b.
+  /// It does not, but is what rounding in fp64 leaves, as a direct solver's. The normwise backward
+  /// error is at most max(10, sqrt(n)) 2^-52, and the residual at most 1e-3 of b.
   RoundingLimit,
   IterationLimit,       ///< the iterations were used up
   Breakdown,            ///< a number that is not finite

@@ -19,8 +19,8 @@ struct ResidualNorms;
 }  // namespace detail
 
 /// MINRES for a symmetric matrix, definite or not, with a symmetric positive definite
-/// preconditioner: all in fp64, the residual brought up to date beside x, so that its norm, and not
-/// that of the preconditioner, is what counts.
+/// preconditioner, all in fp64. The residual is brought up to date beside x, so that its own norm
+/// counts, and not the preconditioner's.
 ///
 /// Of the iterates of a run one is kept whose residual was within 10 of the least. It ends as
 /// NotPositiveDefinite where r' M^-1 r is not positive.
@@ -32,7 +32,7 @@ struct ResidualNorms;
 template <class Exec>
 class Minres {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< of the vectors
+  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   /// Throws ValueError for options outside their ranges, MemoryError; on all ranks.
   Minres(Exec const& exec, DistributedMatrix<Exec> const& A,

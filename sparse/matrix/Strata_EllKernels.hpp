@@ -49,7 +49,7 @@ void residual(Exec const& exec, Matrix const& A,
               std::type_identity_t<ConstVector<Scalar, typename Exec::memory_space>> const& x,
               Vector<Scalar, typename Exec::memory_space> const& r, RowRange range);
 
-/// Which rows of a fine matrix are those of a coarse one.
+/// Which rows of a fine matrix are rows of a coarse one.
 template <class MemorySpace>
 struct Injection {
   Vector<std::int32_t, MemorySpace> fine_row;  ///< fine row of each coarse row

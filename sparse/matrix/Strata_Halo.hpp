@@ -33,7 +33,7 @@ class Halo {
   using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
 
   Halo();
-  /// `new_row` numbers the rows of the vectors by those of the pattern. Fences `exec`.
+  /// `new_row` gives each row of the pattern its row in the vectors. Fences `exec`.
   Halo(Exec const& exec, Communicator const& comm, HaloPattern const& pattern,
        Vector<std::int32_t, MemorySpace> const& new_row, Link<Exec> const& link);
 
@@ -47,9 +47,9 @@ class Halo {
   /// not for `exec`; for neither if they are enqueued.
   template <class Scalar>
   void finish(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
-  /// The same with nothing beside it: on `exec` itself, which must be that of the exchanges before
-  /// and after, or be fenced between them. Sync: waits for `exec` and for the messages; for neither
-  /// if they are enqueued.
+  /// The same with nothing beside it: on `exec` itself, which must be the instance of the exchanges
+  /// before and after, or be fenced between them. Sync: waits for `exec` and for the messages; for
+  /// neither if they are enqueued.
   template <class Scalar>
   void fill(Exec const& exec, Vector<Scalar, MemorySpace> const& x) const;
 

@@ -10,7 +10,11 @@
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
+#include <optional>
+#include <utility>
+#include <variant>
 
 namespace strata::sparse {
 namespace {
@@ -163,6 +167,97 @@ HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& fi
   HostRows mine;
   detail::unpack_rows(comm.exchange(std::move(to)).front(), mine);
   return mine;
+}
+
+namespace {
+
+std::int64_t in_lower_triangle(CoordinateMatrix const& A, std::int64_t first_row) {
+  std::int64_t count = 0;
+  for (std::size_t k = 0; k < A.value.size(); ++k) count += A.row[k] + first_row >= A.col[k];
+  return count;
+}
+
+// Each entry to the rank that has its row; rows count from that rank's first.
+CoordinateMatrix sent_home(Communicator const& comm, std::vector<std::int64_t> const& first_row,
+                           CoordinateMatrix share) {
+  std::vector<std::vector<double>> to(static_cast<std::size_t>(comm.size()));
+  for (std::size_t k = 0; k < share.value.size(); ++k) {
+    auto const owner = std::upper_bound(first_row.begin(), first_row.end(), share.row[k]) - 1;
+    auto& message = to[static_cast<std::size_t>(owner - first_row.begin())];
+    for (double const number : {static_cast<double>(share.row[k] - *owner),
+                                static_cast<double>(share.col[k]), share.value[k]})
+      message.push_back(number);
+  }
+  share = {};
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  CoordinateMatrix mine;
+  mine.rows = first_row[rank + 1] - first_row[rank], mine.cols = first_row.back();
+  for (auto const& message : comm.exchange(std::move(to)))
+    for (std::size_t k = 0; k < message.size(); k += 3) {
+      mine.row.push_back(static_cast<std::int64_t>(message[k]));
+      mine.col.push_back(static_cast<std::int64_t>(message[k + 1]));
+      mine.value.push_back(message[k + 2]);
+    }
+  return mine;
+}
+
+// The reader of the whole file says what is wrong with it, and in which line. Throws on all ranks.
+HostRows refused(Communicator const& comm, std::string const& path, ReadOptions const& options,
+                 std::exception_ptr const& found) {
+  bool const has_found = comm.max(found ? 1 : 0) > 0;
+  return comm.agree([&] {
+    if (comm.rank() == 0) read_matrix_market(path, {options.max_bytes, options.max_gz_ratio});
+    if (found) std::rethrow_exception(found);
+    STRATA_REQUIRE(IoError, has_found, path, ": it changed while it was read");
+    return HostRows();
+  });
+}
+
+bool is_whole(Communicator const& comm, MatrixMarketShare const& share) {
+  double counts[] = {static_cast<double>(share.listed), share.has_above ? 1.0 : 0.0,
+                     share.has_below ? 1.0 : 0.0};
+  comm.sum(counts);
+  bool const one_triangle = share.header.symmetric || share.header.skew;
+  return counts[0] == static_cast<double>(share.header.entries) &&
+         !(one_triangle && counts[1] > 0 && counts[2] > 0);
+}
+
+}  // namespace
+
+HostRows read_rows(Communicator const& comm, std::string const& path,
+                   std::vector<std::int64_t> const& first_row, ReadOptions const& options) {
+  bool const by_all = comm.size() > 1 && comm.agree([&] { return has_shares(path); });
+  if (!by_all)
+    return scattered(comm, first_row, comm.agree([&] {
+      return comm.rank() == 0
+                 ? host_rows(std::get<CoordinateMatrix>(read_matrix_market(path, options)))
+                 : HostRows();
+    }));
+  std::optional<MatrixMarketShare> share;
+  std::exception_ptr found;
+  try {
+    share = read_matrix_market_share(path, comm.rank(), comm.size(), options);
+    STRATA_REQUIRE(ShapeError, share->header.rows == first_row.back(), path, ": ",
+                   share->header.rows, " rows, the ranks expect ", first_row.back());
+  } catch (std::exception const&) {
+    found = std::current_exception();
+  }
+  if (comm.max(found ? 1 : 0) > 0 || !is_whole(comm, *share))
+    return refused(comm, path, options, found);
+  auto const& header = share->header;
+  auto mine = sent_home(comm, first_row, std::move(share->entries));
+  auto const first = first_row[static_cast<std::size_t>(comm.rank())];
+  auto const before = header.symmetric ? in_lower_triangle(mine, first) : 0;
+  if (comm.max(add_entries_at_one_position(mine) ? 0 : 1) > 0)
+    return refused(comm, path, options, nullptr);
+  double added[] = {
+      static_cast<double>(header.symmetric ? before - in_lower_triangle(mine, first) : mine.added)};
+  comm.sum(added);
+  if (added[0] > 0 && comm.rank() == 0 && options.on_remark)
+    options.on_remark(strata::detail::message(
+        path, ": ", static_cast<std::int64_t>(added[0]), " of ", header.entries,
+        " entries are at positions listed before; their values were added"));
+  return host_rows(mine);
 }
 
 template <class Exec>

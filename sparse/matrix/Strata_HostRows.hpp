@@ -11,7 +11,8 @@
 
 namespace strata {
 struct CoordinateMatrix;
-}
+struct ReadOptions;
+}  // namespace strata
 
 namespace strata::sparse {
 
@@ -54,6 +55,18 @@ std::vector<std::int64_t> even_partition(std::int64_t rows, int ranks);
 ///          `first_row`'s; on all ranks.
 HostRows scattered(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                    HostRows const& whole);
+
+/// Read a square matrix from a Matrix Market coordinate file by all ranks. Each rank parses a part
+/// of a plain file's bytes and sends each entry to the rank that has its row, so that none holds
+/// the whole. Rank 0 alone reads a compressed file. Collective.
+///
+/// first_row   the first row of each rank, and the end
+/// Result      the rows of this rank, with the bits of `host_rows(read_matrix_market(path))`;
+///             `options.on_remark` of rank 0 hears what that one would hear
+/// Memory      120 bytes for each entry of a rank's part and of its rows at most
+/// Throws      as `read_matrix_market`, with its message, on all ranks
+HostRows read_rows(Communicator const& comm, std::string const& path,
+                   std::vector<std::int64_t> const& first_row, ReadOptions const& options);
 
 /// The rows of a HostRows in device memory (row source, global columns).
 template <class Exec>

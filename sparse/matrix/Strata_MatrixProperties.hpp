@@ -53,7 +53,7 @@ struct RowKind {
   std::int64_t floating_parts = 0;  ///< connected parts
   std::int64_t floating_rows = 0;   ///< rows in them
   int null_vectors =
-      0;  ///< of a given near-null space: what is mapped to 0 beside constants on those parts
+      0;  ///< vectors of a given near-null space that A maps to 0, beside constants on those parts
 };
 /// Collective, fences.
 template <class Exec>
@@ -65,9 +65,8 @@ double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A);
 
 /// Whether the matrix is symmetric up to rounding. Collective, fences.
 ///
-/// Result   compares x' A y and y' A x for two random pairs of vectors scaled like D^(-1/2): an
-///          entry a_ij - a_ji of more than about 1e-11 n sqrt(a_ii a_jj) is found with near
-///          certainty.
+/// Result   compares x' A y and y' A x for two random pairs of vectors scaled like D^(-1/2). A
+///          difference a_ij - a_ji above some 1e-11 n sqrt(a_ii a_jj) is found with near certainty.
 template <class Exec>
 bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A);
 

@@ -44,10 +44,12 @@ struct AmgOptions {
   int block_size = 0;
   /// What coarse levels represent, of one rank; none: constants.
   std::shared_ptr<NearNullSpace const> near_null_space;
-  bool keeps_patterns = true;  ///< of one rank: in memory, for new values of the same matrix
-  Smoother smoother = Smoother::Automatic;  ///< of all levels
-  int steps = 2;                            ///< of Chebyshev and L1Jacobi, before and after
-  MatrixOptions matrix;                     ///< of the coarse levels; their order is the smoother's
+  /// Keep one rank's patterns in memory, for new values of the same matrix.
+  bool keeps_patterns = true;
+  Smoother smoother = Smoother::Automatic;  ///< smoother of all levels
+  int steps = 2;                            ///< steps of Chebyshev and L1Jacobi, before and after
+  /// Storage of the coarse levels; their order is the smoother's.
+  MatrixOptions matrix;
   /// Called on each rank after each step with the part of the levels' making that is done, 0 to 1,
   /// as if the steps took what they take for a seven-point stencil.
   std::function<void(double)> on_progress = {};

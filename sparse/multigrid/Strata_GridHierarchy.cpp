@@ -65,7 +65,7 @@ bool is_worth_a_launch(std::int64_t rows, MatrixOptions const& options) {
                               : strata::runs_on_host<Exec> || rows >= few;
 }
 
-// Of the rows of `coarse` into those of `fine`.
+// Places of the rows of `coarse` among the rows of `fine`.
 template <class Exec>
 Injection<typename Exec::memory_space> make_injection(Exec const& exec, StencilProblem const& grid,
                                                       DistributedMatrix<Exec> const& fine,

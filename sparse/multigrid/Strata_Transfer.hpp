@@ -17,8 +17,8 @@ template <class Exec>
 struct TransposedIndex;
 }  // namespace detail
 
-/// A rectangular matrix between two levels: its rows are spread and ordered like those of one
-/// DistributedMatrix, its columns like those of another.
+/// A rectangular matrix between two levels: its rows are spread and ordered like the rows of one
+/// DistributedMatrix, its columns like the columns of another.
 ///
 /// Vectors that it multiplies have room for its own halo: columns() + halo() entries; shorter ones
 /// throw ShapeError. A copy refers to the same matrix.

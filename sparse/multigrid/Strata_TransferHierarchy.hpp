@@ -32,19 +32,20 @@ struct TransferHierarchy {
     Transfer<Exec> P, R;        ///< from the next level, and to it; none on the last
     double largest = 0;         ///< eigenvalue of D^-1 A, D its diagonal; 0: nothing is known
   };
-  std::vector<Level> levels;                  ///< the finest first
-  CoarseSolve coarse = CoarseSolve::Sweep;    ///< of the last level
-  Smoother smoother = Smoother::GaussSeidel;  ///< of all levels but one that is solved directly
-  int steps = 2;                              ///< of Chebyshev and L1Jacobi
-  int block_size = 1;                         ///< unknowns of a node of the finest matrix
-  int modes = 1;                              ///< unknowns of an aggregate
+  std::vector<Level> levels;                ///< the finest first
+  CoarseSolve coarse = CoarseSolve::Sweep;  ///< solve on the last level
+  /// Smoother of all levels but one that is solved directly.
+  Smoother smoother = Smoother::GaussSeidel;
+  int steps = 2;       ///< steps of Chebyshev and L1Jacobi
+  int block_size = 1;  ///< unknowns of a node of the finest matrix
+  int modes = 1;       ///< unknowns of an aggregate
   /// What new values in the finest matrix' pattern leave as it is; none: nothing was kept.
   std::shared_ptr<detail::KeptLevels<Exec>> kept;
-  bool has_old_pattern = false;  ///< aggregates and patterns are those of `kept` as it was given
+  bool has_old_pattern = false;  ///< aggregates and patterns are `kept`'s, as it was given
   bool takes_natural =
       false;  ///< a cycle's vectors are in the caller's order, the finest matrix is not
 
-  /// Entries of all matrices over those of the finest.
+  /// Entries of all matrices over the finest matrix' entries.
   double operator_complexity() const {
     double sum = 0;
     for (auto const& level : levels) sum += static_cast<double>(level.A.global_entries());
@@ -61,16 +62,16 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
   return hierarchy;
 }
 
-/// Smoothed aggregation for any square matrix: P = (I - w D^-1 A_F) T with A_F the matrix without
-/// weak entries, which are added to its diagonal, D its rows' absolute sums and w = 4/3; R = P',
-/// coarse matrix R A P. Where that has more entries than A, as in graphs without geometry, P = T.
-/// Aggregates have the rows of a maximal set of which no two lie within two strong couplings as
-/// roots; on several ranks they are made within each, row by row.
+/// Smoothed aggregation for any square matrix: P = (I - w D^-1 A_F) T, R = P', coarse matrix R A P.
+/// A_F is the matrix without weak entries, which are added to its diagonal. D has its rows'
+/// absolute sums, and w = 4/3. Where that has more entries than A, as in graphs without geometry, P
+/// = T. Aggregates have the rows of a maximal set of which no two lie within two strong couplings
+/// as roots; on several ranks they are made within each, row by row.
 ///
-/// Blocks   of several unknowns a node, each is aggregated by itself. With a near-null space nodes
-///          are aggregated whole, by the Frobenius norms of their blocks, each aggregate has an
-///          unknown for each of its vectors, in which T's columns are orthonormal, D is A's
-///          diagonal and w = 4/3 over the largest eigenvalue of D^-1 A.
+/// Blocks   each of several unknowns a node is aggregated by itself. With a near-null space nodes
+///          are aggregated whole, by the Frobenius norms of their blocks. Each aggregate has an
+///          unknown for each vector, in which T's columns are orthonormal. D is A's diagonal and w
+///          = 4/3 over the largest eigenvalue of D^-1 A.
 /// Result   of one rank the same on every backend: aggregates to the row, values but for rounding.
 ///          Rows without strong couplings take no part in coarse levels. Coarsening ends at
 ///          `coarse_rows` rows, solved directly, or where it no longer makes the matrix smaller.

@@ -86,7 +86,7 @@ class Ending(ProgramTest):
 
     def check_fit(self, ranks, **how):
         field, report = self.path("field.csv"), self.path("fit.json")
-        self.assertEqual(strata("mle", "--generate", 900, "--theta", "1,0.1,0.5,0.1", "--output", field).code, 0)
+        self.assertEqual(strata("mle", "--generate", 1600, "--theta", "1,0.1,0.5,0.1", "--output", field).code, 0)
         words = ("mle", "--locations", field, "--tile", 150, "--tolerance", "1e-12", "--max-evaluations", 100000, "--search", "bobyqa",
                  "--json", report)
         begin = time.monotonic()

@@ -110,7 +110,7 @@ class Hpgmxp(ProgramTest):
         for line in ("Run Information::Run type=benchmark", "Run Information::Validation type=standard", "Run Information::Run time requested (sec)=0",
                      "Machine Summary::Threads per processes=", "Multigrid Information::Number of coarse grid levels=3",
                      "Timed Solves::Number of solves=1\n", "Timed Solves::Number of iterations=330\n", "Timed Solves::Number of matrix products=341\n",
-                     "Memory Use Information::Peak resident bytes, most of all processes=", "Iteration Count Information::Residual norms=those below are over"):
+                     "Memory Use Information::Peak resident bytes, most of all processes=", "Iteration Count Information::Residual norms=relative to the initial residual"):
             self.assertIn("\n" + line, text)
         self.assertRegex(text, r"\nRun Information::Date=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n")
         self.assertIn(f"Run Information::Command={report['run']['command']}\n", text)

@@ -69,7 +69,7 @@ class Jobs(ProgramTest):
         self.check_solved()
 
     def test_slurm_lets_a_fit_go_on_from_the_best(self):
-        self.assertEqual(strata("mle", "--generate", 900, "--theta", "1,0.1,0.5,0.1", "--output", self.path("field.csv")).code, 0)
+        self.assertEqual(strata("mle", "--generate", 1600, "--theta", "1,0.1,0.5,0.1", "--output", self.path("field.csv")).code, 0)
         words = ("mle", "--locations", "field.csv", "--tile", 150, "--tolerance", "1e-12", "--search", "bobyqa", "--json", "fit.json",
                  "--standard-errors", "off")
         run = self.turn("strata.slurm", *words, READY="[ -e pid.0 ] && [ -e pid.1 ] && sleep 3")

@@ -5,8 +5,8 @@
 // variables, each of which may be missing:
 //   STRATATEST_MPI=R:CALL:K     rank R's K-th CALL returns an error without having done anything
 //   STRATATEST_NEW=R:CALL:K     the first operator new after rank R's K-th CALL throws
-//   STRATATEST_KERNEL=R:TEXT:K  the K-th launch on rank R of a kernel whose label has TEXT in it throws, as Kokkos does
-//                               where a vendor's call fails
+//   STRATATEST_KERNEL=R:TEXT:K  the K-th launch on rank R of a kernel with TEXT in its label
+//                               throws, as Kokkos does where a vendor's call fails
 //   STRATATEST_RANKS_PER_HOST=N ranks share memory with N - 1 others at most
 //   STRATATEST_THREADS=single   MPI has one thread
 #include <mpi.h>

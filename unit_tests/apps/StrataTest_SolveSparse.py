@@ -277,8 +277,10 @@ class Outcomes(SparseTest):
             self.assertTrue(report["rows"]["map_constants_to_zero"])
             self.assertLessEqual(report["relative_residual"], 1)
         # under one that does, x is found, and is one of many
-        run = strata("solve", "--matrix", self.path("A.mtx"))
+        run = strata("solve", "--matrix", self.path("A.mtx"), "--json", report_path)
         self.assertEqual(run.code, 0, run.err)
+        self.assertIsNone(load_valid(report_path, "solve_sparse")["forward_error"])  # of another x than the known one
+        self.assertNotIn("forward error", run.out)
         self.assertEqual(run.err.count("probably singular"), 1)
         self.assertIn("one of many solutions", run.err)
         lines = tridiagonal(50, diagonal=0.5, changed={7: 0.0})

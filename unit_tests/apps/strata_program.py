@@ -9,6 +9,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 PROGRAM = os.environ["STRATA_PROGRAM"]
 APPS = pathlib.Path(os.environ["STRATA_APPS"])
@@ -92,12 +93,18 @@ def tridiagonal(n, diagonal=4.0, changed=None):
 
 
 class ProgramTest(unittest.TestCase):
-    """A test case with a folder of its own."""
+    """A test case with a folder of its own, in which Open MPI's launcher has its session, too: that of a killed launcher stays,
+    and a later one of the same process number is refused."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        sessions = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # a launcher may still be leaving it
+        self.addCleanup(sessions.cleanup)
+        environment = unittest.mock.patch.dict(os.environ, TMPDIR=sessions.name)
+        environment.start()
+        self.addCleanup(environment.stop)
 
     def path(self, name):
         return self.folder / name

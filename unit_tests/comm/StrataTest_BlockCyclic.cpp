@@ -203,7 +203,7 @@ TEST(BlockCyclic, RefusesDescriptorsOutOfRangeOnAllRanks) {
   auto const expect = [&](std::size_t field, int value, std::string const& text) {
     expect_refused(last, text, [&](SpreadMatrix& A) { A.descriptor()[field] = value; });
   };
-  expect(0, 501, "DTYPE is 501, must be 1, that of a dense matrix");
+  expect(0, 501, "DTYPE is 501, must be 1, for a dense matrix");
   expect(2, -1, "M is -1, must be at least 0");
   expect(3, -2, "N is -2, must be at least 0");
   expect(4, 0, "MB is 0, must be at least 1");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_Errors.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
+#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 
 #include <gtest/gtest.h>
 #include <mpi.h>

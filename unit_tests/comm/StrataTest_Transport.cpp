@@ -6,6 +6,7 @@
 #include "sparse/StrataTest_Sparse.hpp"
 #include <comm/Strata_DeviceMessages.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>

@@ -188,8 +188,8 @@ TYPED_TEST(CholeskySolveOn, MultipliesOnceForEachResidual) {
   }
 }
 
-// A's own backward error may be a few percent above the limit where that of D A D is below it: that
-// takes one more step of these columns, and not all of the refinement again.
+// A's own backward error may be a few percent above the limit where D A D's is below. This takes
+// one more step of these columns, and not all of the refinement again.
 TYPED_TEST(CholeskySolveOn, EquilibrationCostsAStepAtMost) {
   for (std::int64_t const n : {200, 600}) {
     TypeParam const exec;
@@ -359,8 +359,8 @@ TYPED_TEST(CholeskySolveOn, LeavesBWhereAnExceptionEndsASolveInPlace) {
   EXPECT_LE(backward_error(A, on_host(B), b), 1e-14);
 }
 
-// There is memory for the rung that was asked for and for none above: the report says so, X is the
-// best one that this factor gives, and it goes on working.
+// There is memory for the rung that was asked for and for none above. The report says so, X is the
+// best one that this factor gives, and the factor goes on working.
 TYPED_TEST(CholeskySolveOn, KeepsItsFactorWhereThereIsNoMemoryToClimb) {
   std::int64_t const n = 200;
   TypeParam const exec;
@@ -383,8 +383,8 @@ TYPED_TEST(CholeskySolveOn, KeepsItsFactorWhereThereIsNoMemoryToClimb) {
   EXPECT_TRUE(factor.solve(exec, B, X).converged);
 }
 
-// [1, c; c, c^2 (1 - 1e-6)] along the diagonals, which c rounded down makes positive definite: CG
-// sees that it is not, and without the memory for fp64, which tells, no X is said to be right.
+// [1, c; c, c^2 (1 - 1e-6)] along the diagonals, which c rounded down makes positive definite. CG
+// sees that the matrix is not. Without the memory for fp64, which tells, no X is said to be right.
 TYPED_TEST(CholeskySolveOn, SaysThatAMayBeIndefiniteWhereThereIsNoMemoryToTell) {
   std::int64_t const n = 32, leaf = n / 2;
   double const c = 0.7003;

@@ -53,7 +53,7 @@ TYPED_TEST(MisuseOn, AFactorThatWasMovedFromIsRefused) {
   refused([&] { (void)factor.solve(exec, B, X); });
   refused([&] { (void)factor.condition(exec); });
   refused([&] { (void)factor.log_determinant(exec); });
-  refused([&] { factor.factor(exec, matrix_ref(A)); });
+  refused([&] { factor.copy_factor(exec, matrix_ref(A)); });
   factor = std::move(other);
   EXPECT_TRUE(factor.solve(exec, B, X).converged);
   refused([&] { (void)other.info(); });

@@ -102,7 +102,7 @@ TYPED_TEST(QuantiseOn, BelowAKnownLargestMagnitudeRefusesWhatItCannotTake) {
   EXPECT_TRUE(throws_with<ShapeError>("quantise_below: the source is 4 x 3, stored 3 x 3", [&] {
     quantise_below(TypeParam(), A, largest.data(), other.stored(), other.scale());
   }));
-  char const* const scales = "quantise_below: the scale must be that of the stored block";
+  char const* const scales = "quantise_below: the scale must be the stored block's";
   EXPECT_TRUE(throws_with<ValueError>(scales, [&] {
     quantise_below(TypeParam(), A, stored.scale(), stored.stored(), stored.scale());
   }));

@@ -223,7 +223,7 @@ template <class Space, class View>
 HostMatrix factor_of(Space const& exec, CholeskyFactor<Space> const& factor, View const& like) {
   auto const L = on_device<Space>(on_host(like));
   Kokkos::deep_copy(L, 0);
-  factor.factor(exec, matrix_ref(L));
+  factor.copy_factor(exec, matrix_ref(L));
   exec.fence();
   return on_host(L);
 }

@@ -110,8 +110,8 @@ TileFactor<Exec> factor_of(Exec const& exec, Pair const& pair) {
   return factor;
 }
 
-// ||E|| is 0.1 to 0.3, so that each term of the series counts: the definition is met within what is
-// said of the terms left out, and that is no more than the fifth of them all and what follows.
+// ||E|| is 0.1 to 0.3, so that each term of the series counts. The definition is met within the
+// error stated for the terms left out. This error is no more than the fifth term and what follows.
 TYPED_TEST(DivergenceOn, IsThatOfItsDefinitionWithinTheTermsLeftOut) {
   TypeParam const exec;
   std::int64_t const n = 40;

@@ -151,8 +151,8 @@ TYPED_TEST(FisherInformationTest, HasAClosedFormForWhiteNoise) {
   for (std::size_t const j : {1, 2})
     for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(found.of[j][k], 0);
   auto const errors = standard_errors(found, factor.covariance(), {true, true, true, true});
-  EXPECT_EQ(errors.reasons[1], "the observations tell nothing of it");
-  EXPECT_EQ(errors.reasons[2], "the observations tell nothing of it");
+  EXPECT_EQ(errors.reasons[1], "the observations tell nothing about this parameter");
+  EXPECT_EQ(errors.reasons[2], "the observations tell nothing about this parameter");
   EXPECT_EQ(errors.reasons[0], "the observations do not tell it apart from the others");
   for (double const error : errors.of) EXPECT_TRUE(std::isnan(error));
   auto const alone = standard_errors(found, factor.covariance(), {true, false, false, false});
@@ -239,7 +239,7 @@ TYPED_TEST(FisherInformationTest, IsAsExactWithLowTiles) {
 }
 
 // Places so far apart that the derivatives by the range are subnormal numbers, whose own spacing is
-// more than what a solve goes for: the others converge, these do not, and the information says so.
+// above a solve's tolerance. The other solves converge, these do not, and the information says so.
 TYPED_TEST(FisherInformationTest, SaysWhereSolvesDidNotConverge) {
   TypeParam const exec;
   Locations at;

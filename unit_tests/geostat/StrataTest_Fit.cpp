@@ -44,8 +44,8 @@ FitOptions around(MaternCovariance const& start) {
 }
 
 // The estimate's log-likelihood is above the truth's by about half the number of parameters
-// (Wilks), and the microergodic parameter sigma2 / range^(2 nu), which one realisation determines
-// well, is near the truth's.
+// (Wilks). The microergodic parameter sigma2 / range^(2 nu), which one realisation determines well,
+// is near the truth's.
 TYPED_TEST(FitTest, FindsTheParametersOfASyntheticField) {
   TypeParam const exec;
   int const n = 500;

@@ -40,9 +40,9 @@ FitOptions of_the_variance(MaternCovariance const& start, double accuracy) {
 }
 
 // Pairs of points, far from each other, whose two points are in different tiles and so near that
-// fp8 takes their covariance, 1 - d with d < 1/32, for 1. The factor is one of 1 + nugget beside 1,
-// definite far above rounding, but smaller than the matrix by d / nugget in a direction for each
-// pair: up to 1e4, of which 30 steps of Lanczos bound no log-determinant. The values are 0 at most
+// fp8 takes their covariance, 1 - d with d < 1/32, for 1. The factor has 1 + nugget beside 1 and is
+// definite far above rounding. In a direction for each pair it is smaller than the matrix by d /
+// nugget, up to 1e4. There 30 steps of Lanczos bound no log-determinant. The values are 0 at most
 // pairs, so that a solve with this factor converges in a few steps. fp64 begins where the search
 // did, with its steps.
 TYPED_TEST(FitLadder, BeginsAtTheStartInFp64WhereLowTilesTellNothing) {

@@ -42,9 +42,9 @@ HostMatrix entries_of(Exec const& exec, MaternCovariance const& c, Locations con
   return S;
 }
 
-// Fields smoother than the locations are apart, up to where rounding leaves no factor: the parts of
-// the log-likelihood are those of the matrix in long double, within the errors that are stated, and
-// these say when nothing is known.
+// Fields smoother than the locations are apart, up to where rounding leaves no factor. The parts of
+// the log-likelihood are the long double matrix's within the stated errors, and these say when
+// nothing is known.
 TYPED_TEST(LikelihoodBounds, StateWhatRoundingLeavesOfIt) {
   TypeParam const exec;
   int const n = 80;

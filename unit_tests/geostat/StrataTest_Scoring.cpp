@@ -130,6 +130,25 @@ TEST(Scoring, StopsWhereNoiseHidesMore) {
   EXPECT_NE(found.reason.find("by more than its error, 0.01"), std::string::npos) << found.reason;
 }
 
+// A slope that is said to be ten thousand times the true one, within what the noise forgives.
+TEST(Scoring, EndsWhereManyStepsGainNothingThatCounts) {
+  std::int64_t evaluations = 0;
+  ScoringSearch search;
+  search.start = search.lower = search.safe = {0};
+  search.upper = {1e9};
+  search.max_evaluations = 500;
+  search.value = [&](auto x) {
+    ++evaluations;
+    return Scored{true, 1e-10 * x[0], 1e-6};
+  };
+  search.model = [] { return Quadratic{{1e-6}, {{1e-6}}}; };
+  auto const found = maximise(search);
+  EXPECT_TRUE(found.converged) << found.reason;
+  EXPECT_NE(found.reason.find("the last 10 evaluations gained no more than"), std::string::npos)
+      << found.reason;
+  EXPECT_LE(evaluations, 12);
+}
+
 // A start without a value is moved towards the safe point; a trial without one shortens the step.
 TEST(Scoring, GoesRoundPointsWithoutAValue) {
   std::int64_t evaluations = 0;

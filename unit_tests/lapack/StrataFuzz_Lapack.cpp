@@ -4,8 +4,8 @@
 // wrong arguments, padded arrays, NaN and infinity, indefinite and badly scaled matrices.
 //
 // Below the threshold and for wrong arguments all is as LAPACK leaves it, bit by bit. Above it info
-// is LAPACK's, that of the first pivot that is not positive and finite; what LAPACK does not write
-// stays; factors and solutions are held to the bounds of their method in long double.
+// is LAPACK's, the order of the first pivot that is not positive and finite, and what LAPACK does
+// not write stays. Factors and solutions are held to the bounds of their method in long double.
 #include <StrataTest_Fuzz.hpp>
 #include <dlfcn.h>
 

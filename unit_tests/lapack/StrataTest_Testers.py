@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Run LAPACK's own test programs (Debian: liblapack-test) with the drop-in preloaded.
 
-They exit 0 even when tests fail, so their output is read: every path has to pass its checks and its error
-exits, nothing may be reported besides, and the drop-in's counts have to show that each routine was Strata's.
+They exit 0 even when tests fail, so their output is read. Every path has to pass its checks and its error exits, and
+nothing may be reported besides. The drop-in's counts have to show that each routine was Strata's.
 """
 import glob
 import math

@@ -48,8 +48,9 @@ class Copy:
         self.programs = self.folder / "programs"
         self.programs.mkdir(parents=True)
         shutil.copy(source / "bootstrap", self.folder)
-        (self.folder / "packaging").mkdir()
-        shutil.copy(source / "packaging/private_debian.sh", self.folder / "packaging")
+        for name in ("packaging/private_debian.sh", "unit_tests/run_tests.sh"):
+            (self.folder / name).parent.mkdir()
+            shutil.copy(source / name, self.folder / name)
         shutil.copytree(source / "cmake", self.folder / "cmake")
         self.log = self.folder / "build/cmake.log"  # where no change counts
         self.log.parent.mkdir()
@@ -321,7 +322,7 @@ def cache(copy):
 
 def parts(copy, source):
     """The tests of a push, of each part and of all: what is built, and which labels are left out. .ci/run has the same parts."""
-    copy.program("ctest", 'echo "ctest $@" >>"$LOG"')
+    copy.program("ctest", 'echo "ctest $@" >>"$LOG"; echo "TMPDIR $TMPDIR" >>"$LOG"; touch "$TMPDIR/left"')
     names = re.search(r"^parts=\((.*?)\)", (source / "bootstrap").read_text(), re.MULTILINE).group(1).split()
     in_turn = re.search(r"^parts=\((.*?)\)", (source / ".ci/run").read_text(), re.MULTILINE).group(1).split()
     assert sorted(names) == sorted(in_turn) and len(names) == 8, (names, in_turn)
@@ -335,6 +336,8 @@ def parts(copy, source):
     pattern, asked = left_out()
     assert all(pattern.search(label) for label in every) and not pattern.search("dense"), pattern
     expect("a push", asked, "-DStrata_ENABLE_BENCHMARKS=OFF")
+    own = pathlib.Path(re.search(r"^TMPDIR (.*)", asked, re.MULTILINE).group(1))
+    assert own.name.startswith("strata.") and own.parent.exists() and not own.exists(), own
     for name in names:
         if name != "trilinos":
             pattern, _ = left_out("--part", name)

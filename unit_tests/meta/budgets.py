@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The house's budgets: a file has at most 400 lines, a function at most 60, each from its first line to its last.
 
-What has more is listed, with as many as it may have at most; the lists may only shrink. rules.py asks for the offences.
+What has more is listed, with as many as it may have at most; the lists may only shrink. The pages of results have a budget
+together, a page for a new question one of its own, and the changelog's newest version one. rules.py asks for the offences.
 """
 import ast
 import re
 
 FILE_BUDGET = 400
 FUNCTION_BUDGET = 60
+RESULTS = {"accuracy", "batches", "covariances", "dense-cpu", "dense-factor", "dense-gpu", "gallery", "hpgmxp", "out-of-core", "python", "several-hosts", "sparse"}
+RESULTS_BUDGET = 600  # lines of these pages of docs/results together
+QUESTION_BUDGET = 60  # lines of any other one
+VERSION_BUDGET = 250  # lines of the newest version in CHANGELOG.md
 SLACK = 100  # what has so much less than the list says is listed anew
 # Lines of files, rounded up to fifty.
 LONGER_FILES = {
     "apps/plot/strata_plot.py": 450,
-    "bootstrap": 450,
     "c/strata.h": 450,
     "core/blas/Strata_LeafBlas.cpp": 450,
     "dense/detail/Strata_TreeRecursion.cpp": 450,
@@ -129,7 +133,27 @@ def offences(place, text, code):
         yield from over(lines, place, first, FUNCTION_BUDGET, LONGER_FUNCTIONS, "a function")
 
 
+def page_offences(results, changelog):
+    """(place, what) of each budget that pages go over; `results`: the lines of each page of docs/results."""
+    together = sum(lines for page, lines in results.items() if page in RESULTS)
+    if together > RESULTS_BUDGET:
+        yield "docs/results", f"{together} lines, at most {RESULTS_BUDGET}"
+    for page, lines in results.items():
+        if page not in RESULTS and lines > QUESTION_BUDGET:
+            yield f"docs/results/{page}.md", f"{lines} lines, at most {QUESTION_BUDGET}"
+    newest = re.split(r"^## ", changelog, flags=re.M)[1].count("\n")
+    if newest > VERSION_BUDGET:
+        yield "CHANGELOG.md", f"the newest version has {newest} lines, at most {VERSION_BUDGET}"
+
+
+def self_test_of_pages():
+    log = "# Changes\n\n## 2\n" + "- a\n" * VERSION_BUDGET
+    assert not list(page_offences({"sparse": RESULTS_BUDGET, "new": QUESTION_BUDGET}, "# Changes\n\n## 2\n- a\n" + log[log.index("## 2") :]))
+    assert [place for place, _ in page_offences({"sparse": RESULTS_BUDGET, "python": 1, "new": QUESTION_BUDGET + 1}, log)] == ["docs/results", "docs/results/new.md", "CHANGELOG.md"]
+
+
 def self_test():
+    self_test_of_pages()
     text = ("namespace a {\n#define X(y) {\nstruct B : C<int> {\n  int f(int x)\n      const {\n    auto g = [&] {\n      return x;\n    };\n    return g();\n  }\n"
             "  int v[2] = {1, 2};\n};\nenum class E { A, B };\ntemplate <class T>\nD::D(T t) : x_(t), y_{t},\n  z_{} {\n  f();\n}\n}  // namespace a\n")
     assert list(cpp_functions(text)) == [(4, 7), (14, 5)], list(cpp_functions(text))

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 WIDTH = 100
-MOST = 19  # formulas and tables that are left; may only shrink
+MOST = 0
 COMMENT = re.compile(r"^(\s*)(///|//)( ?)(.*)$")
 LABEL = re.compile(r"^([A-Z][A-Za-z/]+(?:, [A-Z][a-z]+)* {2,}|[-*] |\d+\. )(\S.*)$")
 BEHIND = re.compile(r"^(\s*)(\S.*?)\s*(///<|//)\s+(.*)$")

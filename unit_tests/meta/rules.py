@@ -383,6 +383,10 @@ def main():
         for line, what in found:
             print(f"{place}:{line}: {what}")
         offences += len(found)
+    results = {page.stem: page.read_text(encoding="utf-8").count("\n") for page in (top / "docs/results").glob("*.md")}
+    for place, what in budgets.page_offences(results, (top / "CHANGELOG.md").read_text(encoding="utf-8")):
+        print(f"{place}: {what}")
+        offences += 1
     print(f"{files} files, {offences} offences")
     return 1 if offences or not files else 0
 

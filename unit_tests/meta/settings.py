@@ -36,7 +36,7 @@ def first_cells(page, heading):
 
 def variables(top):
     """The environment variables that sources and bootstrap read."""
-    scripts = "".join((top / name).read_text(encoding="utf-8") for name in ("bootstrap", "packaging/private_debian.sh"))
+    scripts = "".join((top / name).read_text(encoding="utf-8") for name in ("bootstrap", "packaging/private_debian.sh", "unit_tests/run_tests.sh"))
     names = set(re.findall(r"\$\{!?(STRATA_\w+)", scripts))
     for folder in LIBRARY:
         for path in sorted((top / folder).rglob("*")):

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
 """The out-of-core factorisation is killed at random points and goes on from its checkpoint, on other devices, with
-other streams, budgets and variants, to the bits of a run that nobody stopped; damaged checkpoints and those of other
-matrices are refused and lose nothing.
+other streams, budgets and variants. It ends with the bits of a run that nobody stopped. Damaged checkpoints, and other
+matrices' checkpoints, are refused and lose nothing.
 
 --kills N asks for so many, --seed S for others."""
 import argparse

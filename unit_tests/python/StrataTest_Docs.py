@@ -39,11 +39,18 @@ def public_modules() -> list[Any]:
 
 def test_examples_of_docstrings_run() -> None:
     tried = 0
-    for module in (*public_modules(), importlib.import_module("strata._calls")):
+    for module in (strata, *public_modules(), importlib.import_module("strata._calls")):
         failed, count = doctest.testmod(module)
         assert failed == 0, module
         tried += count
     assert tried > 0
+
+
+def test_help_begins_with_an_example() -> None:
+    summary, example = (inspect.getdoc(strata) or "").split("\n\n")[:2]
+    assert "\n" not in summary
+    assert example.startswith(">>> import numpy as np, strata\n")
+    assert len(example.split("\n")) <= 8
 
 
 def test_all_that_is_public_has_a_docstring() -> None:

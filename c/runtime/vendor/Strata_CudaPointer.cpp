@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// The driver is asked, as the runtime would make a context to answer; and
-// only the one that is in the process already, as without it there is no memory of a device.
+// The driver is asked, since the runtime would make a context to answer. Only a driver that is in
+// the process already is asked: without it there is no memory of a device.
 #include <c/runtime/vendor/Strata_Pointer.hpp>
 #include <core/Strata_Errors.hpp>
 

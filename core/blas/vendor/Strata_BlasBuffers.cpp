@@ -84,7 +84,7 @@ void reserve_blas_buffers(int threads) {
   STRATA_REQUIRE(MemoryError, fits, "the BLAS takes ", buffer_bytes,
                  " bytes of address space for each thread that calls it, here ", threads,
                  "; the limit (ulimit -v) of ", *limit, " bytes leaves ",
-                 address_space_left().value_or(0), " beside those of ", buffers.size());
+                 address_space_left().value_or(0), " beside ", buffers.size(), " buffers");
 }
 
 }  // namespace strata

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ParseNumber.hpp>
 #include <core/io/detail/Strata_ColumnsStream.hpp>
-#include <core/io/detail/Strata_LineReader.hpp>
+
+#include <core/Strata_Errors.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
+#include <core/io/files/detail/Strata_LineReader.hpp>
 
 #include <string_view>
 #include <vector>

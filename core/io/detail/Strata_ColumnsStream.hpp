@@ -3,9 +3,9 @@
 #ifndef STRATA_DETAIL_COLUMNS_STREAM_HPP
 #define STRATA_DETAIL_COLUMNS_STREAM_HPP
 
-#include <core/io/Strata_ByteSink.hpp>
-#include <core/io/Strata_ByteSource.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
+#include <core/io/files/Strata_ByteSink.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
 
 #include <functional>
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/io/Strata_ParseNumber.hpp>
-#include <core/io/detail/Strata_LineReader.hpp>
 #include <core/io/detail/Strata_NpyStream.hpp>
+
+#include <core/io/files/Strata_ParseNumber.hpp>
+#include <core/io/files/detail/Strata_LineReader.hpp>
 
 #include <algorithm>
 #include <array>

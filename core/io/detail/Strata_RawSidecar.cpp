@@ -3,8 +3,8 @@
 #include <core/io/detail/Strata_RawSidecar.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ByteSource.hpp>
-#include <core/io/detail/Strata_LineReader.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
+#include <core/io/files/detail/Strata_LineReader.hpp>
 
 #include <nlohmann/json.hpp>
 

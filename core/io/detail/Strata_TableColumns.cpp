@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/io/detail/Strata_TableColumns.hpp>
 
-#include <core/io/Strata_ParseNumber.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
 
 #include <algorithm>
 #include <initializer_list>

@@ -3,7 +3,7 @@
 #ifndef STRATA_TABLE_COLUMNS_HPP
 #define STRATA_TABLE_COLUMNS_HPP
 
-#include <core/io/detail/Strata_LineReader.hpp>
+#include <core/io/files/detail/Strata_LineReader.hpp>
 
 #include <cstddef>
 #include <string>
@@ -46,8 +46,8 @@ struct TableColumns {
   bool is_used(std::size_t column) const;
 };
 
-/// The columns of these names and more of numbers, as in StationColumns, or those of the rule of
-/// `read_stations`.
+/// The columns of these names and more of numbers, as in StationColumns, or the columns by the rule
+/// of `read_stations`.
 ///
 /// Throws   IoError that says what was found where a column is not there, there twice, or not to be
 ///          told from others.

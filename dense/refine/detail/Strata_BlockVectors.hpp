@@ -236,9 +236,10 @@ class BlockVectors {
   /// sum[0] = sum (s x)^2, max[0] = max |s x|
   std::vector<Moments> norms(Scalars const& s, Block const& X);
   static constexpr int lift_exponent = 200;
-  /// B = d G where there is a G, and for `magnitudes` and `start`: max[0] = max |b|;  as given max |u b / d|, whose sum is sum[0];
-  /// an empty d: both are the same;  as given max[1] = 2^lift_exponent max[0], in which no bit of a subnormal number is
-  /// lost;  max[1] = the largest Finding in G
+  /// B = d G where there is a G, and for `magnitudes` and `start`: max[0] = max |b|;
+  /// as given max |u b / d|, whose sum is sum[0];  an empty d: both are the same;
+  /// as given max[1] = 2^lift_exponent max[0], in which no bit of a subnormal number is lost;
+  /// max[1] = the largest Finding in G
   void measure(StridedMatrix<double const> const& G, Scaling const& d, double u, Block const& B);
   /// What `measure` found in `cols` columns; fences unless another reduction did.
   std::vector<MomentsOfBoth> magnitudes(std::int64_t cols);
@@ -247,10 +248,12 @@ class BlockVectors {
   void start(Block const& B, double norm, Block const& D);
   /// `correct` of W = 0 by the D that came from `start`
   void correct_first(Block const& D, Scaling const& d, Block const& W, bool multiplies);
-  /// R = s B(:, index) - R, with d R for R where it `multiplies`;  sum[0], max[0] of |r|;  sum[1], max[1] of |w|;  as given
-  /// the same of u r / d and d w / u;  an empty d: both are the same
+  /// R = s B(:, index) - R, with d R for R where it `multiplies`;
+  /// sum[0], max[0] of |r|;  sum[1], max[1] of |w|;  as given the same of u r / d and d w / u;
+  /// an empty d: both are the same
   std::vector<MomentsOfBoth> residual(Scalars const& s, Block const& B, Indices const& index, Block const& W, Block const& R, Scaling const& d, double u, bool multiplies = false);
-  /// The same with the scales of `start`, of all columns;  X = d (t W) where X is given, unless `measure` found something in G
+  /// The same with the scales of `start`, for all columns;  X = d (t W) where X is given, unless
+  /// `measure` found something in G
   std::vector<MomentsOfBoth> residual_first(Block const& B, Indices const& index, Block const& W, Block const& R, Scaling const& d, double u, bool multiplies, StridedMatrix<double> const& X);
   /// W = s X(:, index)
   void gather(Scalars const& s, Block const& X, Indices const& index, Block const& W);
@@ -272,7 +275,8 @@ class BlockVectors {
   void direction(Scalars const& s, Block const& Z, Scalars const& t, Block const& P, Scaling const& d, Block const& V);
   /// Q = d Q where there is a d;  sum[0] = p'q for `advance`
   void see_curvature(Block const& P, Scaling const& d, Block const& Q);
-  /// D += a P, R -= a Q with a = step_length(s r'z, p'q);  what was seen, with residual.sum[0] = r'r, residual.max[0] = max |r|
+  /// D += a P, R -= a Q with a = step_length(s r'z, p'q);  what was seen, with
+  /// residual.sum[0] = r'r, residual.max[0] = max |r|
   std::vector<ConjugateStep> advance(Scalars const& s, Block const& P, Block const& Q, Block const& D, Block const& R);
   /// V^T W, of the first `steps` vectors
   Scalars project(Basis const& V, std::int64_t steps, Block const& W);

@@ -21,7 +21,7 @@ struct LeafBlocks {
     int ld = 0;
     bool is_fp64 = false;
   };
-  static constexpr int run = 8;  ///< a leaf's size is a multiple of it
+  static constexpr int run = 8;  ///< a leaf's size is a multiple of `run`
 
   Kokkos::View<Block*, MemorySpace>
       blocks;          ///< (a, b), a >= b, at a + b leaves; empty: there is one
@@ -43,7 +43,7 @@ struct LeafBlocks {
     else
       static_cast<float*>(block.data)[at] = static_cast<float>(value);
   }
-  /// The same of `run` rows one below the other, the first a multiple of it.
+  /// The same for `run` rows one below the other; the first row is a multiple of `run`.
   KOKKOS_FORCEINLINE_FUNCTION static void write_run(Block const& block, std::int64_t at,
                                                     double const (&values)[run]) {
     if (block.is_fp64) return write_packs(static_cast<double*>(block.data) + at, values);

@@ -37,7 +37,7 @@ class RefinementMemory {
   /// Its first columns, in memory of this object. Without values; the same memory each time.
   Block vector(Vector which, std::int64_t cols) const { return kernels_.block(which, cols); }
 
-  /// Whether all of it is small beside a matrix.
+  /// Whether all this memory is small beside a matrix.
   bool is_worth_keeping() const {
     constexpr std::int64_t few = 16;
     return cols_ <= few;

@@ -15,8 +15,9 @@ namespace strata::geostat::detail {
 /// alone, on the host and in long double. An evaluation, on a host or a device, then takes two or
 /// four short polynomials, a logarithm or power, and an exponential. Last come s steps of K_(k+1) =
 /// 2k/x K_k + K_(k-1), which is stable forwards:
-///   x <= 2  Temme's series of x^mu K_mu and x^(mu+1) K_(mu+1), collected as A(z) + T B(z), where z = x^2/4 and
-///           T = (1 - (x/2)^(2 mu)) / (2 mu), which is log(2/x) for mu = 0. Nothing overflows on the way.
+///   x <= 2  Temme's series of x^mu K_mu and x^(mu+1) K_(mu+1), collected as A(z) + T B(z), where
+///           z = x^2/4 and T = (1 - (x/2)^(2 mu)) / (2 mu), which is log(2/x) for mu = 0. Nothing
+///           overflows on the way.
 ///   x > 2   Chebyshev polynomials in 4/x - 1 for sqrt(x) e^x K, from its integral at their nodes.
 ///
 /// Error    1e-13 relative where the result is a normal number (tested against

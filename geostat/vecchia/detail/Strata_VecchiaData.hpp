@@ -21,7 +21,7 @@ struct VecchiaData {
   bool has_copies = false;  ///< whether two locations coincide
   /// Coefficients of the basis that were taken from the values before.
   std::vector<double> taken;
-  std::int64_t largest = 0, pairs = 0;  ///< members of the largest block, pairs of all
+  std::int64_t largest = 0, pairs = 0;  ///< members of the largest block; pairs in all blocks
   BlockViews<MemorySpace> blocks;
   Points<MemorySpace> points;
   Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace> columns;  ///< [y Q], y less Q `taken`

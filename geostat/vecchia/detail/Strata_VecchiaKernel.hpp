@@ -19,8 +19,8 @@
 
 namespace strata::geostat::detail {
 
-/// A Matern covariance of pairs of places, where kernels evaluate it; with its derivatives by range
-/// and nu if they are wanted. On hosts a table of nu serves many pairs.
+/// A Matern covariance of pairs of places, where kernels evaluate it, and its derivatives by range
+/// and nu, where these are wanted. On hosts with many pairs a table of nu serves.
 template <class MemorySpace, bool derivatives>
 class PairCovariance {
  public:
@@ -90,7 +90,8 @@ using ResponseRows = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
 struct ResponseColumns {
   int q;  ///< the values, and the columns of the trend
 
-  static constexpr int log_variance = 0;  ///< variance of the response given those before it
+  static constexpr int log_variance = 0;  ///< column of the response's variance given the members
+                                          ///< before
   static constexpr int rounding = 1;      ///< what that may be off by
   /// Whitened data: less what is expected, in standard deviations.
   KOKKOS_FUNCTION int data(int p) const { return 2 + p; }
@@ -190,8 +191,8 @@ struct TeamTriangle {
 };
 
 /// The numbers of the responses of each block. With S = L L' of the members up to response r they
-/// come of z = L^-1 [y Q], c = L^-T e_r and u_j = L^-1 S_j c. Since S c = l_rr e_r, sigma2 and the
-/// nugget need no entries of S_j.
+/// are z = L^-1 [y Q], c = L^-T e_r and u_j = L^-1 S_j c. S c = l_rr e_r spares the entries of S_j
+/// for sigma2 and the nugget.
 ///
 /// Source   Guinness, Stat. Comput. 31 (2021), doi:10.1007/s11222-021-09999-1.
 template <class Exec, bool derivatives>
@@ -209,8 +210,8 @@ struct VecchiaKernel {
   int level;  // of the scratch memory
   ResponseRows<Space> rows;
 
-  /// A team's memory: L, above its diagonal derivatives by the range, those by nu, the data, and
-  /// five vectors; on hosts coordinates.
+  /// Bytes for a team: S above L's diagonal with its derivatives by the range, the derivatives by
+  /// nu, the data, and five vectors; on hosts coordinates.
   KOKKOS_FUNCTION static std::size_t scratch_bytes(int ld, int q, bool by_nu) {
     auto const n = static_cast<std::size_t>(ld);
     std::size_t const squares = derivatives && by_nu ? 2 : 1;

@@ -4,8 +4,8 @@
 
 #include <comm/Strata_Together.hpp>
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ByteSink.hpp>
-#include <core/io/Strata_ByteSource.hpp>
+#include <core/io/files/Strata_ByteSink.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
 #include <ooc/team/detail/Strata_JobThread.hpp>
 
 #include <fcntl.h>

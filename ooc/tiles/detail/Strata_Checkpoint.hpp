@@ -3,7 +3,7 @@
 #ifndef STRATA_OOC_TILES_DETAIL_CHECKPOINT_HPP
 #define STRATA_OOC_TILES_DETAIL_CHECKPOINT_HPP
 
-#include <core/io/Strata_FileDescriptor.hpp>
+#include <core/io/files/Strata_FileDescriptor.hpp>
 
 #include <array>
 #include <compare>
@@ -35,7 +35,7 @@ struct ColumnPart {
   auto operator<=>(ColumnPart const&) const = default;
 };
 
-/// Which column of which matrix a file holds, or which part of it: the file's first bytes.
+/// Which column of which matrix, or which part of a column, a file holds: the file's first bytes.
 struct CheckpointHeader {
   std::int64_t n = 0, tile_size = 0;
   ColumnPart part;
@@ -86,7 +86,7 @@ class CheckpointFolder {
   strata::FileDescriptor lock_;
 };
 
-/// The path of the file of a column, or of a part of it.
+/// The path of the file of a column, or of a column's part.
 std::string column_path(std::string const& folder, ColumnPart const& part);
 
 /// Those that have a file, of a matrix with so many tile rows. Parts without tiles have none.

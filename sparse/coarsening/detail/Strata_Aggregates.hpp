@@ -14,7 +14,7 @@ template <class Exec>
 struct RowAggregates {
   std::int64_t count = 0;
   PooledVector<std::int32_t, Exec> of;  ///< each row's, -1: none
-  Components<Exec> component;           ///< of each aggregate; empty where the rows' are
+  Components<Exec> component;           ///< components of the aggregates; empty where the rows' are
 };
 
 /// The roots of an `independent_set` with their strong neighbours; Then each of the other rows goes

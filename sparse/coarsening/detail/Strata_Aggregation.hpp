@@ -10,7 +10,7 @@
 
 namespace strata::sparse::detail {
 
-/// What strength of coupling needs: this rank's rows, and how large those of other ranks are.
+/// What strength of coupling needs: this rank's rows, and how large other ranks' rows are.
 struct CouplingProblem {
   HostRows const& rows;
   std::int64_t first = 0;                    ///< global number of row 0

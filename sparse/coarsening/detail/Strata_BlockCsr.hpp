@@ -66,9 +66,9 @@ struct TransposedBlockRows {
   }
 };
 
-/// The unknowns of a node, one after the other, that the pattern of A tells of: the largest number
-/// of 2 to 6 with which A is stored in blocks of which a fifth or less is empty, and is not as well
-/// in blocks that begin a row later; else 1. Rows of A ascend. Fences.
+/// Number of consecutive unknowns of a node, as the pattern of A tells. It is the largest of 2 to 6
+/// with which A is stored in blocks of which a fifth or less is empty. Blocks that begin a row
+/// later must be worse. Else it is 1. Rows of A ascend. Fences.
 template <class Exec>
 int found_block_size(Exec const& exec, LocalCsr<Exec> const& A);
 

@@ -16,9 +16,9 @@ namespace strata::sparse::detail {
 /// A level of smoothed aggregation on one rank, in natural order.
 template <class Exec>
 struct WholeLevel {
-  BlockCsr<Exec> A;            ///< with modes in blocks of its nodes' unknowns
-  Modes<Exec> modes;           ///< of width 0: constants
-  Components<Exec> component;  ///< of its rows, without modes
+  BlockCsr<Exec> A;            ///< matrix; with modes in blocks of its nodes' unknowns
+  Modes<Exec> modes;           ///< modes; width 0: constants
+  Components<Exec> component;  ///< components of its rows, without modes
   int block_size = 1;          ///< unknowns of a node
 };
 
@@ -38,7 +38,7 @@ struct Coarsening {
 template <class Exec>
 struct KeptLevels {
   std::uint64_t pattern = 0;  ///< `pattern_of` the finest matrix
-  int block_size = 0;         ///< of its nodes
+  int block_size = 0;         ///< unknowns of its nodes
   bool is_positive = false;   ///< its eigenvalues were known
   std::vector<Coarsening<Exec>> levels;
 };

@@ -32,10 +32,10 @@ template <class Exec>
 BlockCsr<Exec> tentative_prolongator(Exec const& exec, BlockCsr<Exec> const& A,
                                      RowAggregates<Exec> const& aggregates, Modes<Exec> const& P0);
 
-/// P = (I - w D^-1 A_F) P0 by blocks: A_F has the strong blocks of A, the others being taken as if
-/// their nodes were of the row's own aggregate, so that P, as P0, leaves the modes as they are
-/// where A maps them to 0; D is A's diagonal and w = 4/3 / `largest`, an eigenvalue of D^-1 A;
-/// where that is 0 D has A's rows' absolute sums, and w = 4/3. Fences. Throws MemoryError.
+/// P = (I - w D^-1 A_F) P0 by blocks. A_F has the strong blocks of A; the others are taken as if
+/// their nodes were in the row's own aggregate. So P, as P0, leaves the modes as they are where A
+/// maps them to 0. D is A's diagonal and w = 4/3 / `largest`, an eigenvalue of D^-1 A. Where
+/// `largest` is 0, D has A's rows' absolute sums, and w = 4/3. Fences. Throws MemoryError.
 template <class Exec>
 BlockCsr<Exec> smoothed_prolongator(Exec const& exec, BlockCsr<Exec> const& A,
                                     StrongGraph<Exec> const& F,

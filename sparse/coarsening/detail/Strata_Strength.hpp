@@ -22,8 +22,8 @@ template <class Exec>
 using Components = PooledVector<std::int32_t, Exec>;
 
 /// i and j are coupled strongly if a_ij^2 > strength^2 m_i m_j, m_i the largest |a_ij| off the
-/// diagonal of row i, or 0 where all of them together are less than a fifth of the diagonal, so
-/// that smoothing alone reduces the error there.
+/// diagonal of row i. m_i is 0 where all of these together are less than a fifth of the diagonal:
+/// smoothing alone reduces the error there.
 ///
 /// Couplings that the bound meets within 2^-15 count as weak: the last bits of a backend decide
 /// nothing. Fences.

@@ -13,16 +13,16 @@ namespace strata::sparse::detail {
 
 /// What factors may take.
 struct FactorLimits {
-  double entries = 1e9;  ///< of L and U together
-  double flops = 1e13;   ///< of a factorisation, where they are known before
+  double entries = 1e9;  ///< entries of L and U together
+  double flops = 1e13;   ///< flops of a factorisation, where they are known before
 };
 
 /// Factors of a matrix whose rows and columns are permuted: A(row(i), column(j)) = (L D U)(i, j), L
 /// and U with unit diagonals.
 struct HostLu {
-  std::vector<std::int32_t> row, column;  ///< of each pivot
+  std::vector<std::int32_t> row, column;  ///< row and column of each pivot
   HostCsr L, U;                           ///< columns of the strict triangles
-  std::vector<double> inverse;            ///< of D
+  std::vector<double> inverse;            ///< inverses of D's entries
   std::int64_t replaced = 0;              ///< pivots that were too small
   bool is_symmetric = false;              ///< U = L' is not stored
 
@@ -46,7 +46,7 @@ struct FactorSize {
 ///          patterns by the elimination tree.
 std::optional<HostLu> factor_symmetric(HostCsr const& A, std::vector<std::int32_t> const& order,
                                        FactorLimits const& limits);
-/// Of that factor.
+/// Size of the factor in that order.
 FactorSize size_of_factor(HostCsr const& A, std::vector<std::int32_t> const& order);
 
 /// L D U of any A, columns in this order, rows by pivots: the diagonal entry where it is at least a

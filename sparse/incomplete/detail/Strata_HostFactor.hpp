@@ -13,7 +13,7 @@ namespace strata::sparse::detail {
 /// M = (I + L) D (I + U), near A: L strictly lower, U strictly upper.
 struct HostFactor {
   HostCsr L, U;  ///< U has its columns in descending order: what is needed last stands last
-  std::vector<double> inverse;  ///< of D's entries
+  std::vector<double> inverse;  ///< inverses of D's entries
   double shift = 0;             ///< M is of A + shift diag(A)
   std::int64_t replaced = 0;    ///< pivots that were too small
 };
@@ -21,9 +21,9 @@ struct HostFactor {
 /// Incomplete Cholesky factor of a symmetric A with a positive diagonal, U = L', on the pattern of
 /// level-of-fill `fill`.
 ///
-/// Where a pivot is below 1e-8 of its diagonal entry A + alpha diag(A) is factored, alpha = 1e-3,
-/// four times as large each time: of a symmetric positive definite A one of them is diagonally
-/// dominant enough.
+/// Where a pivot is below 1e-8 of its diagonal entry, A + alpha diag(A) is factored. alpha begins
+/// at 1e-3 and is four times as large each time. For a symmetric positive definite A one of these
+/// matrices is diagonally dominant enough.
 /// Source   J. Meijerink, H. van der Vorst, Math. Comp. 31, 1977, doi:10.2307/2006423; T.
 ///          Manteuffel, Math. Comp. 34, 1980, doi:10.1090/S0025-5718-1980-0559197-0 (the shift).
 HostFactor incomplete_cholesky(HostCsr const& A, int fill);

@@ -11,15 +11,15 @@
 
 namespace strata::sparse::detail {
 
-/// Rows of a triangle whose solutions need only those of sets before it.
+/// Sets of rows of a triangle whose solutions need only the solutions of sets before.
 struct LevelSchedule {
   std::vector<std::int32_t> rows;      ///< level by level
-  std::vector<std::int64_t> begin{0};  ///< of each level, and the end
+  std::vector<std::int64_t> begin{0};  ///< first row of each level, and the end
   std::int64_t levels() const { return static_cast<std::int64_t>(begin.size()) - 1; }
 };
 
-/// The least levels: that of a row is one more than the highest of those that its entries name.
-/// `first_to_last`: rows name those before them, else those after them.
+/// The least levels: a row's level is one more than the highest level of the rows that its entries
+/// name. `first_to_last`: rows name those before them, else those after them.
 LevelSchedule level_schedule(HostCsr const& triangle, bool first_to_last);
 
 /// Solves with I + L or I + U, strict triangles with values of a type, on any backend.

@@ -25,9 +25,9 @@ bool is_within_rounding(std::int64_t n, double relative_residual, double backwar
 /// Before each cycle r is (b - A x) / 2^exponent of length 1 to 2, whatever the size of b: a cycle
 /// works on it and adds 2^exponent times its correction to x. The x that is left in the end has the
 /// least of all residuals that were made, the first among them. With `norms` a residual counts as
-/// the largest of what its norms say; where x seems to have 10^4 times the error that the tolerance
-/// promises, a solve that has converged goes on to the backward error's limit while its residual
-/// falls, for at most half as many iterations as it has taken.
+/// the largest of its norms. x may then seem to have 10^4 times the error that the tolerance
+/// promises. A solve that has converged goes on to the backward error's limit while its residual
+/// falls, for at most half as many iterations again.
 template <class Exec>
 class OuterIteration {
  public:

@@ -24,7 +24,7 @@ class FloatingParts {
   FloatingParts(Exec const& exec, DistributedMatrix<Exec> const& A);
 
   std::int64_t count() const { return count_; }  ///< over all ranks
-  std::int64_t rows() const { return rows_; }    ///< in them, over all ranks
+  std::int64_t rows() const { return rows_; }    ///< rows in floating parts, over all ranks
   /// Also of the combinations of `modes`, in A's order, of one rank, what A maps to 0. Fences.
   /// Throws MemoryError.
   void add_null_vectors(Exec const& exec, DistributedMatrix<Exec> const& A,

@@ -65,9 +65,9 @@ struct AddToTable {
 /// place of its last entry is marked.
 struct HostRow {
   std::int64_t*
-      mark;  ///< of each column of the matrix: an entry's place; before `first`: none in this row
-  std::int32_t* column;  ///< of each entry
-  double* sum;           ///< of each entry
+      mark;  ///< an entry's place, for each column of the matrix; before `first`: none in this row
+  std::int32_t* column;  ///< column of each entry
+  double* sum;           ///< value of each entry
   std::int64_t first, end;
 
   KOKKOS_FUNCTION void add(std::int32_t j, double value) {

@@ -17,9 +17,9 @@ constexpr std::size_t at(std::int64_t k) { return static_cast<std::size_t>(k); }
 /// Compressed rows of a square matrix in ordinary memory, columns ascending in each row: what
 /// factorisations work on.
 struct HostCsr {
-  std::vector<std::int64_t> begin{0};  ///< of each row, and the end
-  std::vector<std::int32_t> column;    ///< of each entry
-  std::vector<double> value;           ///< of each entry
+  std::vector<std::int64_t> begin{0};  ///< first entry of each row, and the end
+  std::vector<std::int32_t> column;    ///< column of each entry
+  std::vector<double> value;           ///< value of each entry
 
   std::int64_t rows() const { return static_cast<std::int64_t>(begin.size()) - 1; }
   std::int64_t entries() const { return static_cast<std::int64_t>(column.size()); }

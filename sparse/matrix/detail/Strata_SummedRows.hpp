@@ -21,8 +21,8 @@
 // Terms is a copyable object with
 //   std::int64_t most(std::int64_t row) const                    // terms of the row, at most
 //   void operator()(std::int64_t row, Lanes const&, Take const&) const
-// that calls lanes.each(count, f) one after the other, in which f(k) calls take(column, value)
-// once, for k < count with a column each of its own: all lanes add at once, and each sum has the
+// that calls lanes.each(count, f) one after the other. In these f(k) calls take(column, value)
+// once, for k < count with a column each of its own. All lanes add at once, and each sum has the
 // order of the calls.
 namespace strata::sparse::detail {
 
@@ -124,7 +124,7 @@ LocalCsr<Exec> summed_on_host(Exec const& exec, std::int64_t rows, std::int64_t 
   return C;
 }
 
-/// Rows of a device that have tables of one size: all, or those of a list.
+/// Rows of a device that have tables of one size: all, or a list's.
 template <class Space>
 struct RowList {
   std::int64_t count = 0;

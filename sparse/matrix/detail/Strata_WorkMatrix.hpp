@@ -60,8 +60,8 @@ class WorkMatrix {
   };
   /// Collective; fences. Throws MemoryError on all ranks.
   System translated(Exec const& exec, Wide const& b, Wide const& x) const;
-  /// Its solution as one of A's, with what fp64 has of it, infinities among it; without its mean
-  /// over each floating part.
+  /// Its solution as one of A's, as far as fp64 has it, infinities included; without its mean over
+  /// each floating part.
   void translate_back(Exec const& exec, System const& system, Wide const& x) const;
   /// x of A without its mean over each floating part. Collective; fences. Throws MemoryError on all
   /// ranks.

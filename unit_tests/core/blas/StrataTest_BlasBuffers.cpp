@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// A limit on address space: what is left, for how many threads that call the BLAS it suffices, and
-// that a buffer which it does not leave is refused, instead of waited for.
+// A limit on address space: what is left, and how many threads may call the BLAS. A buffer that the
+// limit does not leave is refused, instead of waited for.
 #include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_BlasBuffers.hpp>

@@ -5,7 +5,7 @@
 
 #include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ByteSink.hpp>
+#include <core/io/files/Strata_ByteSink.hpp>
 
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -178,7 +178,7 @@ TYPED_TEST(ConditionOn, TellsWhatASolutionIsWorth) {
   EXPECT_EQ(forward_error({}, {.value = 10, .converged = false}), 1);
 }
 
-// A residual is known to u at best, and digits are those of a decimal number.
+// A residual is known to u at best, and digits are decimal ones.
 TEST(ForwardError, IsTheConditionTimesTheResidual) {
   RefinementReport report;
   report.relative_residual = 1e-10;

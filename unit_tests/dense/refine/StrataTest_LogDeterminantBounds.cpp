@@ -116,8 +116,8 @@ TEST(BelowSpectrum, KnowsTheFrobeniusNormFromTheFirstStep) {
   EXPECT_NEAR(dense::detail::below_spectrum(matrices, n, all), 1 - std::sqrt(10 * squares), 1e-14);
 }
 
-// Many steps: the extreme Ritz value is off by more than eps of the spread in 1e-4 of all draws
-// (Kuczynski and Wozniakowski), where 1.648 sqrt(n) exp(-sqrt(eps) (2 steps - 1)) is that
+// With many steps the extreme Ritz value is off by more than eps of the spread in 1e-4 of all draws
+// (Kuczynski and Wozniakowski). There 1.648 sqrt(n) exp(-sqrt(eps) (2 steps - 1)) is this
 // probability's root of the number of probes.
 TEST(BelowSpectrum, KnowsHowFarRitzValuesAreOff) {
   double const n = 400;
@@ -171,8 +171,8 @@ TYPED_TEST(LogDeterminantBounds, StateEachTermOfTheRounding) {
   states_each_term_of_the_rounding<TypeParam>();
 }
 
-// A = I whose factor is that of 2 I, by a shift of 1: the least eigenvalue of L^-1 A L^-T is 1/2,
-// by which what rounding does to M is more for A.
+// A = I has the factor of 2 I, by a shift of 1. The least eigenvalue of L^-1 A L^-T is 1/2, and
+// rounding does as many times more to A than to M.
 TYPED_TEST(LogDeterminantBounds, DivideTheRoundingByTheLeastEigenvalue) {
   TypeParam const exec;
   std::int64_t const n = 16;

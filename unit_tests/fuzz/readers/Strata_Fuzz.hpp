@@ -4,9 +4,9 @@
 #define STRATA_FUZZ_HPP
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/Strata_ByteSink.hpp>
-#include <core/io/Strata_ByteSource.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
+#include <core/io/files/Strata_ByteSink.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // strata_fuzz_seeds FOLDER: write the seeds of each reader's fuzz target to FOLDER/<reader>/.
-#include <core/io/Strata_ByteSink.hpp>
+#include <core/io/files/Strata_ByteSink.hpp>
 
 #include <filesystem>
 #include <iostream>

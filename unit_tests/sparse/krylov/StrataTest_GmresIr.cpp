@@ -4,6 +4,7 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 #include <sparse/multigrid/Strata_GridHierarchy.hpp>

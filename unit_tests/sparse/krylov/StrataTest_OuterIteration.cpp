@@ -174,7 +174,7 @@ TYPED_TEST(OuterIterationTest, LeavesTheBestOfTheIterates) {
 }
 
 // A is far from 1, so that x is found as a multiple, which fp64 then rounds to few digits, to 0 or
-// to infinity: what is left is judged by b - A x of A and of the numbers that are given back.
+// to infinity. The result is judged by b - A x, with A and the numbers that are given back.
 TYPED_TEST(OuterIterationTest, LeavesNoWorseXThanTheGuessWhereFp64HasNotTheSolution) {
   Communicator const comm = test_ranks();
   TypeParam const exec;
@@ -242,8 +242,8 @@ TYPED_TEST(OuterIterationTest, EndsWhereFp64CanDoNoBetter) {
 }
 
 // The preconditioner inverts A, so that the first step leaves nothing but rounding of the guess, to
-// which no direction is orthogonal: CG once went on from it with steps that made it grow, to the
-// last iteration.
+// which no direction is orthogonal. CG once went on from there with steps that made the residual
+// grow, to the last iteration.
 TYPED_TEST(OuterIterationTest, EndsWhereOneStepLeavesOnlyRounding) {
   TypeParam const exec;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {

@@ -5,6 +5,7 @@
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
 #include <sparse/hpgmxp/Strata_HpgmxpFree.hpp>
+#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/multigrid/Strata_GridHierarchy.hpp>
 #include <sparse/multigrid/Strata_TrilinearHierarchy.hpp>

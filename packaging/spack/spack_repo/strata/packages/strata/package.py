@@ -12,9 +12,8 @@ from spack.package import *
 class Strata(CMakePackage, CudaPackage, ROCmPackage):
     """Mixed-precision solvers of dense and sparse systems, in layers, on Kokkos.
 
-    Sizes are of 64 bits and static libraries are position independent in every build, and every
-    build has every precision from fp64 to fp8: there are no variants `int64`, `pic` and
-    `precision`.
+    Every build has sizes of 64 bits, position independent static libraries, and every precision
+    from fp64 to fp8: there are no variants `int64`, `pic` and `precision`.
     """
 
     # The repository that this recipe is in.

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/io/detail/Strata_ScratchFile.hpp>
+#include <core/io/files/detail/Strata_ScratchFile.hpp>
 
 #include <fcntl.h>
 

@@ -3,7 +3,7 @@
 #ifndef STRATA_LINE_READER_HPP
 #define STRATA_LINE_READER_HPP
 
-#include <core/io/Strata_ByteSource.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +30,8 @@ class LineReader {
   /// 1-based number of the current line.
   std::int64_t number() const { return number_; }
   ByteSource const& source() const { return source_; }
+  /// Bytes of the source before the next line.
+  std::uint64_t position() const { return taken_ - (end_ - begin_); }
 
   /// IoError "path:line: ...".
   template <class... Part>
@@ -49,6 +51,7 @@ class LineReader {
   std::size_t capacity_;
   std::unique_ptr<char[]> buffer_;
   std::size_t begin_ = 0, end_ = 0;
+  std::uint64_t taken_ = 0;  // from the source
   std::int64_t number_ = 0;
   bool at_end_ = false;
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/io/Strata_ByteSource.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
 
-#include <core/io/detail/Strata_ScratchFile.hpp>
+#include <core/io/files/detail/Strata_ScratchFile.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/io/Strata_ByteSink.hpp>
+#include <core/io/files/Strata_ByteSink.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>

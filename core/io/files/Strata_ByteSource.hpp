@@ -3,8 +3,8 @@
 #ifndef STRATA_BYTE_SOURCE_HPP
 #define STRATA_BYTE_SOURCE_HPP
 
-#include <core/io/Strata_FileDescriptor.hpp>
-#include <core/io/Strata_HostMatrix.hpp>
+#include <core/io/files/Strata_FileDescriptor.hpp>
+#include <core/io/files/Strata_ReadOptions.hpp>
 
 #include <zlib.h>
 
@@ -41,7 +41,7 @@ class ByteSource {
 /// A regular file; devices, pipes and folders are refused, since their size says nothing.
 class FileSource final : public ByteSource {
  public:
-  /// Opens the file; `on_progress` hears what part of it was read. Throws IoError.
+  /// Opens the file; `on_progress` hears what part was read. Throws IoError.
   explicit FileSource(std::string const& path, std::function<void(double)> on_progress = {});
   std::size_t read(char* buffer, std::size_t size) override;
   std::uint64_t size_limit() const override { return size_; }

@@ -3,7 +3,7 @@
 #ifndef STRATA_SCRATCH_FILE_HPP
 #define STRATA_SCRATCH_FILE_HPP
 
-#include <core/io/Strata_FileDescriptor.hpp>
+#include <core/io/files/Strata_FileDescriptor.hpp>
 
 #include <cstddef>
 #include <cstdint>

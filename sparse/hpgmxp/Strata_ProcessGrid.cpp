@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <sparse/comm/Strata_Communicator.hpp>
+#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 
 #include <algorithm>
 #include <cmath>

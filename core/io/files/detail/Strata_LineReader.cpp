@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/io/detail/Strata_LineReader.hpp>
+#include <core/io/files/detail/Strata_LineReader.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -28,6 +28,7 @@ void LineReader::refill() {
   if (room == 0) fail("the file grew while it was read");
   auto const got = source_.read(buffer_.get() + end_, room);
   end_ += got;
+  taken_ += got;
   at_end_ = got < room;
 }
 

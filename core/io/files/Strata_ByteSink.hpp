@@ -3,7 +3,7 @@
 #ifndef STRATA_BYTE_SINK_HPP
 #define STRATA_BYTE_SINK_HPP
 
-#include <core/io/Strata_FileDescriptor.hpp>
+#include <core/io/files/Strata_FileDescriptor.hpp>
 
 #include <zlib.h>
 
