@@ -191,15 +191,14 @@ class CholeskyFactor {
   [[nodiscard]] LogDeterminantEstimate log_determinant(ExecutionSpace const& exec,
                                                        LogDeterminantOptions const& options = {});
 
-  /// Lower triangle of L_A = the factor of A (equilibration undone, shift and roundings in it): A ~
-  /// L_A L_A^T.
+  /// Lower triangle of L_A with A ~ L_A L_A^T, equilibration undone, shift and roundings in it.
   ///
   /// Shape    L: n x n, fp64 or fp32, column-major; its strictly upper triangle is not touched.
   ///          Enqueued.
   /// Throws   ShapeError if L does not fit; ValueError if there is no factor.
   void copy_factor(ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const;
-  [[deprecated("is now called copy_factor")]] void factor(
-      ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const {
+  [[deprecated("is now copy_factor")]] void factor(ExecutionSpace const& exec,
+                                                   MatrixRef<memory_space, void> const& L) const {
     copy_factor(exec, L);
   }
 
@@ -217,8 +216,7 @@ class CholeskyFactor {
   ///
   /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1, of any strides. X may be B, or
   ///          overlap it in any way, but not A.
-  /// Sync     fences `exec`. Cost n^2 m flops. Memory: n m numbers, unless X is column-major and
-  ///          apart from B.
+  /// Sync     fences `exec`. Cost n^2 m flops. Memory: n m numbers, or none for X apart from B.
   /// Throws   ShapeError if B or X do not fit; ValueError if the factor is not one of fp64's
   ///          accuracy, B holds a non-finite number or X overlaps A; MemoryError.
   /// Error    ||W A W^T - I||_2 <= `whitening_error`.
@@ -241,9 +239,8 @@ class CholeskyFactor {
     apply_half(exec, Half::Sample, strided_matrix<ExecutionSpace, double const>(Z),
                strided_matrix<ExecutionSpace, double>(X));
   }
-  /// A bound w of ||W A W^T - I||_2, of the order of u times the condition. It is five times the
-  /// norm that steps of the power method find. What is made of A^-1 has the error e = w / (1 - w),
-  /// infinite from w = 1 on.
+  /// A bound w of ||W A W^T - I||_2, of the order of u times the condition: five times the norm that
+  /// steps of the power method find. A^-1 has the error e = w / (1 - w), infinite from w = 1 on.
   ///
   /// Sync     fences `exec`. Cost of six solves with eight columns, once.
   /// Source   Kuczynski and Wozniakowski, SIAM J. Matrix Anal. Appl. 13 (1992), section 3,
@@ -276,8 +273,7 @@ class CholeskyFactor {
   /// Throws   as `inverse_diagonal`; ValueError for an index that is not in [0, n).
   double inverse_entries(ExecutionSpace const& exec, std::span<std::int64_t const> rows,
                          std::span<std::int64_t const> cols, std::span<double> values);
-  /// Q = B^T A^-1 B = (W B)^T W B, or its diagonal alone where Q is of rank 1. Returns e: |Q - B^T
-  /// A^-1 B|_ij <= e sqrt(q_ii q_jj).
+  /// Q = B^T A^-1 B, or its diagonal where Q is of rank 1. Returns e: |dQ|_ij <= e sqrt(q_ii q_jj).
   ///
   /// Shape    B: n x k View of rank 2, or of rank 1 for k = 1. Q: k x k View, or k numbers.
   /// Sync     fences `exec`. Cost n^2 k + n k^2 flops. Memory: n k numbers.
@@ -292,7 +288,7 @@ class CholeskyFactor {
   /// changes its own A, and the caller's is free, until `refactor`.
   ///
   /// Shape    V: n x k View of rank 2, or of rank 1 for k = 1, of any strides.
-  /// Sync     fences `exec`. Cost about 4 n^2 k flops, n^3/3 at most. Memory: n^2 numbers that stay.
+  /// Sync     fences `exec`. Cost 4 n^2 k flops, n^3/3 at most. Memory: n^2 numbers that stay.
   /// Throws   as `inverse_diagonal`; ValueError if V V^T is out of range. There is still a factor.
   /// Source   Gill, Golub, Murray and Saunders, Math. Comp. 28 (1974),
   ///          doi:10.1090/S0025-5718-1974-0343558-6; deviation: rotations are gathered to products.

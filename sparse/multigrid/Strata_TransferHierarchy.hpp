@@ -65,16 +65,16 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
 
 /// Levels of any square matrix, by smoothed aggregation or by rows that are chosen.
 ///
-/// Aggregation   P = (I - w D^-1 A_F) T, R = P', coarse matrix R A P. A_F is the matrix without weak
-///          entries, which are added to its diagonal. D has its rows' absolute sums, and w = 4/3.
+/// Aggregation   P = (I - w D^-1 A_F) T, R = P', coarse matrix R A P. A_F is the matrix without
+///          weak entries, which are added to its diagonal. D has its absolute row sums, w = 4/3.
 ///          Where R A P has more entries than A, as in graphs without geometry, P = T. Aggregates
 ///          have the rows of a maximal set of which no two lie within two strong couplings as
 ///          roots. On several ranks they are made within each, row by row.
 /// Classical   on one rank PMIS chooses the coarse rows. P is extended interpolation from four of
 ///          them, and R = P'. A level where R A P has more than twice A's entries is one of
 ///          aggregates.
-/// Units    constants are what P keeps, of the given unknowns. Where A maps constants nearer to 0 in
-///          the unknowns that `scale` divides, P keeps these.
+/// Units    constants are what P keeps, of the given unknowns. Where A maps constants nearer to 0
+///          in the unknowns that `scale` divides, P keeps these.
 /// Blocks   each of several unknowns a node is aggregated by itself. With a near-null space nodes
 ///          are aggregated whole, by the Frobenius norms of their blocks. Each aggregate has an
 ///          unknown for each vector, in which T's columns are orthonormal. D is A's diagonal and w

@@ -7,8 +7,8 @@
 
 namespace strata::sparse::detail {
 
-/// P interpolates in fine rows, and keeps the value of coarse ones. A fine one takes from the coarse
-/// rows on which it depends, and from those of the fine rows on which it depends:
+/// P interpolates in fine rows, and keeps the value of coarse ones. A fine row takes from the
+/// coarse rows on which it depends, and from the coarse rows of the fine ones on which it depends:
 ///
 ///     W = -D~^-1 (I + T) A_FC,  t_ik = a_ik / (b_k + a_ki),
 ///     d~_i = a_ii + the weak entries of row i + the sum over k of t_ik a_ki.
