@@ -239,7 +239,7 @@ class CholeskyFactor {
     apply_half(exec, Half::Sample, strided_matrix<ExecutionSpace, double const>(Z),
                strided_matrix<ExecutionSpace, double>(X));
   }
-  /// A bound w of ||W A W^T - I||_2, of the order of u times the condition: five times the norm that
+  /// A bound w of ||W A W^T - I||_2, of the order of u times the condition. It is five times what
   /// steps of the power method find. A^-1 has the error e = w / (1 - w), infinite from w = 1 on.
   ///
   /// Sync     fences `exec`. Cost of six solves with eight columns, once.
