@@ -351,6 +351,8 @@ typedef struct strata_sparse_options {
   int preconditioner_only;    /* 1: for strata_sparse_precondition alone, not for solves */
   void const* mpi_comm; /* an MPI_Comm, by its address, in a build with MPI: each rank has rows of
                                * its own. NULL: this process alone */
+  double absolute_tolerance; /* a residual ||b - A x|| that will do, too; default: none */
+  char const* stop;          /* what tolerance bounds: "residual", of CG "preconditioned", "energy" */
 } strata_sparse_options;
 
 /* What a sparse solve did; strata solve's JSON has the same names. */
@@ -374,6 +376,8 @@ typedef struct strata_sparse_report {
   char solver[16];              /* the last that ran */
   char preconditioner[16];      /* the one that was used */
   char precision[16];           /* the last preconditioner's */
+  int64_t columns_abreast;      /* columns that CG solved for in step with it, itself included */
+  int has_old_pattern;          /* 1: multigrid kept what depends on the pattern from old values */
 } strata_sparse_report;
 
 /* A sparse matrix and what solves with it; opaque. One thread's at a time. */
@@ -384,7 +388,8 @@ typedef struct strata_sparse strata_sparse;
  * Shape     A: n rows, row i has the entries begin[i] to begin[i + 1] - 1, with 0-based columns in
  *           any order; one that is listed twice counts as the sum. On several ranks the rows are
  *           numbered rank by rank, and columns are of the whole matrix. All three arrays are in
- *           the host's memory, or all in the device's, where nothing is copied to the host.
+ *           the host's memory, or all in the device's. From there the host has counts, begin[n]
+ *           among them, and the matrix only where "ic", "ilu" or "direct" factors it.
  * Result    *solver, to be destroyed; NULL where the status is not STRATA_SUCCESS. The arrays may
  *           go afterwards.
  * Ranks     collective, as are all calls with a solver of several ranks. */
@@ -397,13 +402,15 @@ STRATA_API strata_status strata_sparse_set_up_int32(int64_t n, int32_t const* be
                                                     strata_sparse_options const* options,
                                                     strata_sparse** solver);
 
-/* Other values in the same places, `entries` of them. If it fails the solver has the old ones. */
+/* Other values in the same places, `entries` of them. What depends on the places alone is kept,
+ * with preconditioner_only, too. If it fails the solver has the old values. */
 STRATA_API strata_status strata_sparse_update(strata_sparse* solver, int64_t entries,
                                               double const* value);
 
 /* Solve A X = B from X as given.
  *
  * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must not overlap B.
+ * Columns   CG on one process solves for up to eight in step, which read the matrix together.
  * Result    X, the best that was found. STRATA_NOT_CONVERGED if a column is not solved; report,
  *           which may be NULL, is of the first column that is not, else of the last.
  *           strata_message() says what is odd about the matrix or X, also with STRATA_SUCCESS. */
@@ -416,7 +423,8 @@ STRATA_API strata_status strata_sparse_solve(strata_sparse* solver, int64_t nrhs
 STRATA_API strata_status strata_sparse_precondition(strata_sparse* solver, double const* r,
                                                     double* z);
 
-/* What is known before a solve: the choice, the levels. */
+/* What is known before a solve: the choice, the levels; with preconditioner_only that and
+ * has_old_pattern alone. */
 STRATA_API strata_status strata_sparse_describe(strata_sparse const* solver,
                                                 strata_sparse_report* report);
 

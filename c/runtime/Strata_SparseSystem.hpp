@@ -14,6 +14,7 @@
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -25,8 +26,13 @@ struct SparsePreconditioner {
   using Matrix = sparse::DistributedMatrix<Exec>;
   using Reals = sparse::Vector<double, Memory>;
 
-  /// Collective. Throws what the preconditioner's set-up throws.
-  SparsePreconditioner(Exec const& exec, Matrix const& A, sparse::SparseOptions const& options)
+  /// What multigrid keeps of a pattern.
+  using Kept = std::shared_ptr<sparse::detail::KeptLevels<Exec>>;
+
+  /// `keeps_pattern`: for another with other values, which is given `old` of this one. Collective.
+  /// Throws what the preconditioner's set-up throws.
+  SparsePreconditioner(Exec const& exec, Matrix const& A, sparse::SparseOptions const& options,
+                       bool keeps_pattern = false, Kept const& old = nullptr)
       : matrix(A),
         r(matrix.allocate<double>(exec, "strata::c::preconditioner::r")),
         z(matrix.allocate<double>(exec, "strata::c::preconditioner::z")) {
@@ -53,8 +59,12 @@ struct SparsePreconditioner {
         M = sparse::Jacobi<Exec, double>(exec, matrix);
         return;
       default:
-        M = Cycle(exec, sparse::make_algebraic_hierarchy(exec, matrix, options.amg),
-                  options.precision);
+        auto amg = options.amg;
+        amg.keeps_patterns = keeps_pattern;
+        auto const levels = sparse::make_algebraic_hierarchy(exec, matrix, amg, {}, old);
+        has_old_pattern = levels.has_old_pattern;
+        kept = levels.kept;
+        M = Cycle(exec, levels, options.precision);
     }
   }
   /// result = M^-1 natural, both in the caller's order. Collective; enqueued.
@@ -78,6 +88,8 @@ struct SparsePreconditioner {
 
   Matrix matrix;
   sparse::Preconditioner<Exec, double> M;
+  Kept kept;
+  bool has_old_pattern = false;  ///< multigrid's aggregates and patterns are an older matrix's
   Reals r, z;
 };
 

@@ -210,12 +210,7 @@ CoordinateMatrix read_coordinates(LineReader& lines, MatrixMarketHeader const& h
       if (header.skew) add(j, i, -value);
     });
   });
-  if (auto const place = add_duplicates(A))
-    throw IoError(message(lines.source().name(), ": the sum of the entries at (", place->first + 1,
-                          ", ", place->second + 1, ") is not finite"));
-  if (A.added > 0 && options.on_remark)
-    options.on_remark(message(lines.source().name(), ": ", A.added, " of ", header.entries,
-                              " entries are at positions listed before; their values were added"));
+  take_duplicates(lines.source().name(), A, header.entries, options);
   return A;
 }
 

@@ -43,6 +43,7 @@ UP_INSIDE = {
     "ooc/executor": (("detail/ExecutorStream", "detail/Executor"), ("detail/ExecutorOperands", "detail/ExecutorStream")),
     "ooc/schedule": (("detail/SchedulePlayer", "Messages"), ("detail/SchedulePlayer", "RankOrder"), ("detail/SchedulePlayer", "Schedule")),
     "ooc/team": (("detail/Machine", "DeviceTeam"),),
+    "sparse": (("detail/SparseSolverImpl", "SparseSolver"),),
     "sparse/hpgmxp": (("detail/TimeLeft", "Hpgmxp"),),
     "sparse/matrix": (("detail/RowBlock", "EllKernels"), ("detail/RowExchange", "HostRows")),
 }
