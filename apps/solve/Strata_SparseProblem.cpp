@@ -22,16 +22,16 @@ using sparse::HostRows;
 
 // Entries are read (24 bytes), sorted into rows (16), and spread over the ranks in messages (16).
 // They are stored for products and for sweeps (12 and 16), and once more by the levels of multigrid
-// and their set-up. A host has `share` of all but what is read from a file, which one host has
-// whole.
+// and their set-up. A host has `share` of that, and of a file that one rank reads all.
 void require_memory(SparseProblem& problem, SolveOptions const& options, double entries,
                     double listed, double share) {
   constexpr double abreast = 8 * 40;  // vectors of columns that go abreast
   double const columns = static_cast<double>(problem.summary.nrhs),
                vectors = 8.0 * (options.sparse.solver.restart + 30 + 4 * columns +
                                 (columns > 1 ? abreast : 0));
+  double const read = 24 * listed * (options.file.format == MatrixFileFormat::MatrixMarket ? share : 1);
   double const bytes =
-      24 * listed + share * (120 * entries + vectors * static_cast<double>(problem.summary.n));
+      read + share * (120 * entries + vectors * static_cast<double>(problem.summary.n));
   require_memory(
       memory_limit(options.max_memory), bytes,
       words("a sparse system of order ", problem.summary.n, " with ", entries,
@@ -40,8 +40,16 @@ void require_memory(SparseProblem& problem, SolveOptions const& options, double 
   problem.summary.bytes_needed = static_cast<std::size_t>(bytes);
 }
 
-// On rank 0.
-HostRows read_file(SolveOptions const& options, Progress& progress, SparseProblem& problem) {
+// The part of the ranks that work on this host.
+double share_of_host(Communicator const& comm) {
+  auto const hosts = comm.hosts();
+  auto const here =
+      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm.rank())]);
+  return static_cast<double>(here) / comm.size();
+}
+
+// What is known of the file before its entries are read; `share` of them on this host.
+void look_at_file(SolveOptions const& options, double share, SparseProblem& problem) {
   std::string const& path = options.matrix;
   auto const& header = options.file;
   require(header.is_sparse, path,
@@ -53,19 +61,31 @@ HostRows read_file(SolveOptions const& options, Progress& progress, SparseProble
   require(header.rows <= (1 << 20) || header.entries >= header.rows / 2, path, ": ", header.entries,
           " entries in a matrix of order ", header.rows, ": it has empty rows and is singular");
   problem.summary.source = path;
-  problem.summary.format = options.file.words;
+  problem.summary.format = header.words;
   problem.summary.n = header.rows;
   double const listed = static_cast<double>(header.entries);
-  require_memory(problem, options, header.market.symmetric ? 2 * listed : listed, listed, 1);
+  require_memory(problem, options, header.market.symmetric ? 2 * listed : listed, listed, share);
+}
+
+// Ranks read a Matrix Market file together, and rank 0 any other.
+void read_rows(SolveOptions const& options, Communicator const& comm, Progress& progress,
+               SparseProblem& problem) {
+  std::string const& path = options.matrix;
   auto const reading = read_options(options, &progress);
-  switch (header.format) {
-    case MatrixFileFormat::Npz:
-      return sparse::host_rows(read_sparse_npz(path, reading));
-    case MatrixFileFormat::Petsc:
-      return sparse::host_rows(read_petsc_matrix(path, reading));
-    default:
-      return sparse::host_rows(std::get<CoordinateMatrix>(read_matrix_market(path, reading)));
+  double const share = share_of_host(comm);
+  comm.agree([&] { look_at_file(options, share, problem); });
+  problem.first_row = sparse::even_partition(problem.summary.n, comm.size());
+  if (options.file.format == MatrixFileFormat::MatrixMarket) {
+    problem.rows = sparse::read_rows(comm, path, problem.first_row, reading);
+    return;
   }
+  auto const whole = comm.agree([&] {
+    if (comm.rank() != 0) return HostRows();
+    bool const is_archive = options.file.format == MatrixFileFormat::Npz;
+    return sparse::host_rows(is_archive ? read_sparse_npz(path, reading)
+                                        : read_petsc_matrix(path, reading));
+  });
+  problem.rows = sparse::scattered(comm, problem.first_row, whole);
 }
 
 sparse::ModelSize resolved(SolveOptions const& options) {
@@ -81,16 +101,14 @@ void make_rows(SolveOptions const& options, Communicator const& comm, Progress& 
                SparseProblem& problem) {
   auto const model = *options.sparse.model;
   auto const size = resolved(options);
-  auto const hosts = comm.hosts();
-  auto const on_this_host =
-      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm.rank())]);
+  double const share = share_of_host(comm);
   comm.agree([&] {
     problem.summary.n = sparse::model_rows(model, size);
     double const width = model == sparse::ModelProblem::Elasticity  ? 81
                          : model == sparse::ModelProblem::Poisson27 ? 27
                                                                     : 7;
     require_memory(problem, options, width * static_cast<double>(problem.summary.n), 0,
-                   static_cast<double>(on_this_host) / comm.size());
+                   share);
     problem.summary.source =
         model == sparse::ModelProblem::Graph
             ? words("graph, ", size.nx, " vertices, seed ", options.generator.seed)
@@ -154,11 +172,7 @@ SparseProblem set_up_sparse(SolveOptions const& options, Communicator const& com
   if (options.sparse.model) {
     make_rows(options, comm, progress, problem);
   } else {
-    auto const whole = comm.agree(
-        [&] { return comm.rank() == 0 ? read_file(options, progress, problem) : HostRows(); });
-    problem.summary.n = comm.gather(problem.summary.n).front();
-    problem.first_row = sparse::even_partition(problem.summary.n, comm.size());
-    problem.rows = sparse::scattered(comm, problem.first_row, whole);
+    read_rows(options, comm, progress, problem);
   }
   if (!options.rhs.empty()) {
     problem.b =

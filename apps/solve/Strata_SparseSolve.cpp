@@ -192,6 +192,12 @@ bool is_triangular(Communicator const& comm, SparseProblem const& problem) {
   return has_below != has_above;
 }
 
+// Nothing is known that A maps to 0.
+bool has_one_solution(sparse::RowKind const& rows) {
+  return rows.empty == 0 && rows.floating_parts == 0 && rows.null_vectors == 0 &&
+         !rows.maps_constants_to_zero;
+}
+
 // All that ranks do together; X is the whole solution on rank 0.
 SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseProblem problem,
                   Progress& progress, HostMatrix& X, Answer& found) {
@@ -242,10 +248,7 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
       solver.solve(exec, columns(b, A.rows(), count), columns(solution, A.rows(), count));
   outcome.report = worst(outcome.columns);
   auto mine = on_host(exec, solution);
-  auto const& rows = outcome.report.rows;
-  bool const is_the_only_one = rows.empty == 0 && rows.floating_parts == 0 &&
-                               rows.null_vectors == 0 && !rows.maps_constants_to_zero;
-  if (problem.knows_solution && is_the_only_one)
+  if (problem.knows_solution && has_one_solution(outcome.report.rows))
     outcome.forward_error = forward_error(comm, mine, problem.x, A.rows(), count);
   if (count == 1)
     found = answer(comm, mine, problem.first_row[static_cast<std::size_t>(comm.rank())]);

@@ -21,8 +21,8 @@ struct PreconditionerAbreast {
 };
 
 /// Conjugate gradients for up to Abreast<double>::count right-hand sides with one matrix of one
-/// rank, in step: each reads the matrix and the preconditioner's with the others, and has step
-/// lengths, an end and an estimate of its error of its own.
+/// rank, in step. Columns read the matrix and the preconditioner's together. Each has step lengths,
+/// an end and an estimate of its error of its own.
 ///
 /// Source   as ConjugateGradients. Deviation: no search direction serves another column, so that
 ///          columns that are equal, or nearly, do no harm.
