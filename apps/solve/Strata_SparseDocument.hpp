@@ -37,7 +37,7 @@ ResidualHistory history_of(SparseOutcome const& outcome);
 struct ColumnOutcome {
   sparse::SparseReport report;  ///< What the solve did.
 };
-/// What is told of it.
+/// What is told of a column.
 constexpr auto fields_of(ColumnOutcome const*) {
   using C = ColumnOutcome;
   return std::tuple(

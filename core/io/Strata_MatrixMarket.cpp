@@ -128,8 +128,8 @@ MatrixMarketHeader read_market_header(LineReader& lines) {
 
 namespace {
 
-// Call entry(line), which takes all of it, for each entry's line; there must be exactly as many as
-// the header says.
+// Call entry(line), which takes the whole line, for each entry's line. There must be exactly as
+// many as the header says.
 template <class Entry>
 void read_entries(LineReader& lines, std::int64_t entries, Entry const& entry) {
   std::string_view line;

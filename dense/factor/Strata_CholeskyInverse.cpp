@@ -37,7 +37,7 @@ void sum_squares(ExecutionSpace const& exec, ScalingView const& d, bool lower,
       });
 }
 
-/// X = D X D, and the upper triangle that of the lower one. Enqueued.
+/// X = D X D, and the upper triangle mirrors the lower one. Enqueued.
 template <class ExecutionSpace, class ScalingView>
 void scale_and_mirror(ExecutionSpace const& exec, ScalingView const& d, double* X, std::int64_t n,
                       std::int64_t ld) {

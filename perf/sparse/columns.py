@@ -5,8 +5,7 @@
 
 columns.py --program build/release/apps/strata [--columns 16] [--repeat 5] [--json FILE]
 
-One thread. Each model is solved with 1 and with 16 known columns in turn, and the least times of `--repeat` runs are compared: those
-of the solve, without set-up. Bytes are counted, not measured: an iteration reads the matrix in fp64 once for its product, and the
+One thread. Each model is solved with 1 and with 16 known columns in turn. The least times of `--repeat` solves are compared, without set-up. Bytes are counted, not measured: an iteration reads the matrix in fp64 once for its product, and the
 matrices of the preconditioner once for each product of a smoother, residuals and transfers; eight columns share each read.
 """
 import argparse

@@ -34,7 +34,7 @@ class WithError(NamedTuple):
 
 
 class MoreThanSolves:
-    """What is not a solve, of `Factor`: for all of it the factor must be one in fp64, or in int8x14 to int8x16, without shift."""
+    """What `Factor` does beside solves. The factor must be one in fp64, or in int8x14 to int8x16, without shift."""
 
     _core: CoreFactor
     _A: Any
@@ -263,7 +263,7 @@ class MoreThanSolves:
         return WithError(float(q[0]) if right.ndim == 1 else q, error)
 
     def rank_update(self, V: AnyMatrix) -> None:
-        """The factor of A + V V^T instead of that of A, by O(n^2 k) flops.
+        """The factor of A + V V^T instead of A's, by O(n^2 k) flops.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class MoreThanSolves:
         self._change(self._core.rank_update, "V", V)
 
     def rank_downdate(self, V: AnyMatrix) -> None:
-        """The factor of A - V V^T instead of that of A, by O(n^2 k) flops.
+        """The factor of A - V V^T instead of A's, by O(n^2 k) flops.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class MoreThanSolves:
 
         Notes
         -----
-        The error is that of A before: digits are lost where little of it is left, which `whitening_error` measures.
+        The error has the size of the old A's: digits are lost where little is left, which `whitening_error` measures.
 
         References
         ----------

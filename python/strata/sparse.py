@@ -56,8 +56,8 @@ class Solver:
     absolute_tolerance : float
         A residual |b - A x| that will do, too, in the 2-norm.
     stop : {"residual", "preconditioned", "energy"}
-        What `tolerance` bounds. Of CG also the residual in the norm of the preconditioner, over that of the first one, or an estimate of
-        the error in the norm of A, over that of the first error.
+        What `tolerance` bounds. CG can also bound the residual in the preconditioner's norm, over the first residual's. Or it bounds an estimate of
+        the error in A's norm, over the first error's.
 
     Raises
     ------

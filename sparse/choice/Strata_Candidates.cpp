@@ -42,8 +42,8 @@ bool is_classical(MatrixFacts const& facts) {
          (!facts.symmetric || facts.positive_share > 0.15 || facts.jumps > 0);
 }
 
-// Steps of a narrow stencil that information takes through the matrix, or through as much of it as
-// a dominant diagonal lets it.
+// Steps of a narrow stencil that information takes through the matrix, or through the part that a
+// dominant diagonal allows.
 double steps_through(MatrixFacts const& facts) {
   constexpr double digits = 23;  // ln(1e10)
   // each jump of coefficients leaves a mode that local methods find late

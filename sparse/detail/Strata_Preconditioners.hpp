@@ -20,7 +20,7 @@
 
 namespace strata::sparse::detail {
 
-/// A preconditioner, and what of it depends on how it was made.
+/// A preconditioner, and what depends on how it was made.
 template <class Exec, class Scalar>
 struct MadePreconditioner {
   PreconditionerKind kind = PreconditionerKind::None;

@@ -22,10 +22,10 @@ enum class BasisNorm {
 /// What a tolerance bounds.
 enum class StopNorm {
   Residual,  ///< ||b - A x|| / ||b||
-  /// CG: the norm of r in M^-1, over that of the first r; M the preconditioner.
+  /// CG: the norm of r in M^-1 over the first r's; M the preconditioner.
   Preconditioned,
-  /// CG: an estimate of the norm of the error in A, over that of the first error, by the last eight
-  /// iterations, to which it is delayed.
+  /// CG: an estimate of the error's norm in A over the first error's. It comes eight iterations
+  /// late.
   Energy,
 };
 /// The names of its values, for `name_of` and `from_name`.

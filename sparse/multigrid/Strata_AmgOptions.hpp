@@ -33,8 +33,8 @@ constexpr auto names_of(Smoother) {
 /// What the rows of a coarser level are.
 enum class CoarseningKind {
   /// Classical on one rank, without a near-null space, for nodes of one unknown, where the matrix
-  /// is not symmetric, its coefficients jump, or much of its couplings has the diagonal's sign;
-  /// else Aggregation
+  /// is not symmetric, its coefficients jump, or much of its couplings has the diagonal's sign.
+  /// Else Aggregation
   Automatic,
   Aggregation,  ///< sets of rows
   Classical,    ///< rows of the finer level, from which the others interpolate

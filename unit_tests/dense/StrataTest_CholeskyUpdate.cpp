@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-// Factors of A +- V V^T, of a bordered A and of a part of A, from that of A.
+// Factors of A +- V V^T, of a bordered A and of a part of A, from A's factor.
 
 namespace {
 

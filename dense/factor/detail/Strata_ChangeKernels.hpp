@@ -100,7 +100,7 @@ void set_last_rows(ExecutionSpace const& exec, Block const& S, Block const& T, s
       });
 }
 
-/// The lower triangle of X = that of A, bordered by B. Enqueued.
+/// The lower triangle of X = A's, bordered by B. Enqueued.
 template <class ExecutionSpace, class Matrix, class Block>
 void border(ExecutionSpace const& exec, Matrix const& A, StridedMatrix<double const> const& B,
             std::int64_t n, Block const& X) {
@@ -116,7 +116,7 @@ void border(ExecutionSpace const& exec, Matrix const& A, StridedMatrix<double co
       });
 }
 
-/// The lower triangle of X = that of A's rows and columns `kept`. Enqueued.
+/// The lower triangle of X = A's in the rows and columns `kept`. Enqueued.
 template <class ExecutionSpace, class Matrix, class Indices, class Block>
 void keep_rows(ExecutionSpace const& exec, Matrix const& A, Indices const& kept, Block const& X) {
   auto const order = static_cast<std::int64_t>(X.extent(0));

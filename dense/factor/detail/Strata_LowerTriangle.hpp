@@ -54,7 +54,7 @@ class LowerTriangle {
 template <class ExecutionSpace>
 void copy_triangle(ExecutionSpace const& exec, double const* L, std::int64_t ldl, double* T,
                    std::int64_t ldt, std::int64_t n);
-/// The lower triangle of L = that of T. Enqueued.
+/// The lower triangle of L = T's. Enqueued.
 template <class ExecutionSpace>
 void write_triangle(ExecutionSpace const& exec, double const* T, std::int64_t ldt, double* L,
                     std::int64_t ldl, std::int64_t n);

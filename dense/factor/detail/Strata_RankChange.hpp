@@ -17,8 +17,9 @@ namespace strata::dense::detail {
 
 /// L L^T +- V V^T = L' L'^T in the blocks of a tree in fp64, by rotations of the columns of [V L].
 ///
-/// The rotations of a panel of columns are found on the host, from the panel's diagonal block, and
-/// gathered in an orthogonal matrix of a small order, with which the rows below are multiplied.
+/// The rotations of a panel of columns are found on the host, from the panel's diagonal block. They
+/// are gathered in an orthogonal matrix of a small order. The rows below are multiplied by this
+/// matrix.
 /// Columns of V are taken `most_columns` at a time.
 ///
 /// Memory   n numbers for each of those columns and of a panel's.

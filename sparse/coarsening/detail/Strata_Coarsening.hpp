@@ -62,8 +62,8 @@ struct LevelFacts {
   bool is_symmetric = true;
 };
 
-/// The finest level: A of one rank. Without modes constants are what its levels keep: those of the
-/// unknowns that `scale` divides, if A maps them nearer to 0. Fences. Throws ShapeError for modes
+/// The finest level: A of one rank. Without modes its levels keep constants, in the unknowns that
+/// `scale` divides if A maps these nearer to 0. Fences. Throws ShapeError for modes
 /// of another number of rows, MemoryError.
 template <class Exec>
 WholeLevel<Exec> finest_level(Exec const& exec, DistributedMatrix<Exec> const& A,

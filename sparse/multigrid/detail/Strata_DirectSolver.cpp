@@ -77,7 +77,7 @@ bool is_exactly_symmetric(std::vector<double> const& A, std::size_t n) {
 
 std::vector<double> generalised_inverse(std::vector<double> A, std::size_t n) {
   bool const symmetric = is_exactly_symmetric(A, n);
-  // In place: after step k the pivot's row and column hold those of the inverse.
+  // In place: after step k the pivot's row and column hold the inverse's.
   std::vector<std::size_t> pivot_row, pivot_col;
   std::vector<char> row_used(n, 0), col_used(n, 0);
   double largest = 0;
