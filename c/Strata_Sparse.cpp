@@ -17,7 +17,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 using namespace strata::c;
 using namespace strata::c::detail;
@@ -76,6 +78,8 @@ Chosen chosen(strata_sparse_options const* given) {
   STRATA_REQUIRE(ValueError, o.tolerance >= 0 && std::isfinite(o.tolerance),
                  "options: tolerance is ", o.tolerance, ", must be finite and >= 0");
   if (o.tolerance > 0) options.tolerance = o.tolerance;
+  options.absolute_tolerance = o.absolute_tolerance;
+  take_name(options.stop, o.stop);
   options.max_iterations = within(o.max_iterations, options.max_iterations,
                                   std::numeric_limits<std::int64_t>::max(), "max_iterations");
   options.restart = static_cast<int>(within(o.restart, options.restart, most_int, "restart"));
@@ -160,7 +164,7 @@ struct System {
     std::optional<Solver> made;
     std::optional<SparsePreconditioner> M;
     if (given.preconditioner_only)
-      M.emplace(exec, A, given.options);
+      M.emplace(exec, A, given.options, true, preconditioner ? preconditioner->kept : nullptr);
     else if (solver)
       made.emplace(solver->updated(exec, A));
     else
@@ -210,6 +214,8 @@ strata_sparse_report filled(SparseReport const& from) {
   to.preconditioner_bytes = from.preconditioner_bytes;
   to.set_up_seconds = from.set_up_seconds;
   to.solve_seconds = from.solve_seconds;
+  to.columns_abreast = from.columns_abreast;
+  to.has_old_pattern = from.has_old_pattern;
   write_name(to.status, strata::name_of(from.status));
   write_name(to.solver, strata::name_of(from.solver));
   write_name(to.preconditioner, strata::name_of(from.preconditioner));
@@ -239,6 +245,15 @@ Outcome outcome_of(SparseReport const& report, std::int64_t column, std::int64_t
 Reals view_of(Operand<double> const& vector) {
   auto const a = vector.matrix();
   return Reals(static_cast<double*>(a.data), static_cast<std::size_t>(a.rows));
+}
+
+// Columns with a leading dimension.
+strata::sparse::VectorBlock<Memory> block_of(Operand<double> const& matrix) {
+  auto const a = matrix.matrix();
+  auto const rows = static_cast<std::size_t>(a.rows), cols = static_cast<std::size_t>(a.cols);
+  strata::sparse::VectorBlock<Memory> const padded(static_cast<double*>(a.data),
+                                                   static_cast<std::size_t>(a.ld), cols);
+  return Kokkos::subview(padded, std::pair<std::size_t, std::size_t>(0, rows), Kokkos::ALL);
 }
 
 bool overlap(double const* a, std::int64_t lda, double const* b, std::int64_t ldb, std::int64_t n,
@@ -320,19 +335,16 @@ strata_status strata_sparse_solve(strata_sparse* solver, int64_t nrhs, double co
     require_matrix("X", X, n, nrhs, ldx, sizeof(double), 5, 6);
     require(!overlap(B, ldb, X, ldx, n, nrhs), "X overlaps B");
     require_report(report);
+    Operand<double> const b(work.exec, const_cast<double*>(B), n, nrhs, ldb, Part::All);
+    Operand<double> const x(work.exec, X, n, nrhs, ldx, Part::All);
+    auto const columns = with_checked_options(
+        [&] { return work.solver->solve(work.exec, block_of(b), block_of(x)); });
+    x.write_back(work.exec, Part::All);
     SparseReport shown = work.solver->set_up_report();
     Outcome outcome;
-    for (std::int64_t j = 0; j < nrhs; ++j) {
-      Operand<double> const b(work.exec, const_cast<double*>(B) + j * ldb, n, 1,
-                              std::max<std::int64_t>(n, 1), Part::All);
-      Operand<double> const x(work.exec, X + j * ldx, n, 1, std::max<std::int64_t>(n, 1),
-                              Part::All);
-      auto const found = with_checked_options(
-          [&] { return work.solver->solve(work.exec, view_of(b), view_of(x)); });
-      x.write_back(work.exec, Part::All);
-      if (outcome.status != STRATA_SUCCESS) continue;
-      shown = found;
-      outcome = outcome_of(found, j, nrhs);
+    for (std::int64_t j = 0; j < nrhs && outcome.status == STRATA_SUCCESS; ++j) {
+      shown = columns[static_cast<std::size_t>(j)];
+      outcome = outcome_of(shown, j, nrhs);
     }
     work.exec.fence("strata::c::sparse_solve: X is written");
     if (report != nullptr) give(filled(shown), report);
@@ -365,8 +377,14 @@ strata_status strata_sparse_describe(strata_sparse const* solver, strata_sparse_
     require(solver != nullptr && report != nullptr, "a null pointer for the solver or the report");
     Caller const caller;
     System const& work = solver->work();
-    require(work.solver.has_value(), "the solver was set up with preconditioner_only");
-    give(filled(work.solver->set_up_report()), report);
+    SparseReport found;
+    if (work.solver) {
+      found = work.solver->set_up_report();
+    } else {
+      found.preconditioner = work.given.options.preconditioner;
+      found.has_old_pattern = work.preconditioner->has_old_pattern;
+    }
+    give(filled(found), report);
     return {};
   });
 }

@@ -188,6 +188,42 @@ STRATA_API strata_status strata_log_determinant(strata_factor* factor, double* v
 /* The lower triangle of L, A ~ L L^T; what is above it in `L` is not touched. ldl >= max(1, n). */
 STRATA_API strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t ldl);
 
+/* Factor A in fp64, unless the factor is as accurate. What follows refuses any other factor. */
+STRATA_API strata_status strata_factor_promote(strata_factor* factor);
+
+/* X = W B with W = L^-1, A = L L^T: what has the covariance A becomes white. X = W^T B: noise gets
+ * A^-1. X = L Z: it gets A. B, X: n x m. X may be B, but must not overlap A. */
+STRATA_API strata_status strata_whiten(strata_factor* factor, int64_t m, double const* B,
+                                       int64_t ldb, double* X, int64_t ldx);
+STRATA_API strata_status strata_whiten_transposed(strata_factor* factor, int64_t m, double const* B,
+                                                  int64_t ldb, double* X, int64_t ldx);
+STRATA_API strata_status strata_sample(strata_factor* factor, int64_t m, double const* Z,
+                                       int64_t ldz, double* X, int64_t ldx);
+
+/* A bound of ||W A W^T - I||_2; infinite where nothing can be said. */
+STRATA_API strata_status strata_whitening_error(strata_factor* factor, double* error);
+
+/* x = diag(A^-1); X = A^-1; values[k] = entry (rows[k], cols[k]) of A^-1, from 0, on the host; Q =
+ * B^T A^-1 B, B: n x k. Entry (i, j) is off by *error sqrt(q_ii q_jj) at most; error may be NULL. */
+STRATA_API strata_status strata_inverse_diagonal(strata_factor* factor, double* x, double* error);
+STRATA_API strata_status strata_inverse(strata_factor* factor, double* X, int64_t ldx,
+                                        double* error);
+STRATA_API strata_status strata_inverse_entries(strata_factor* factor, int64_t count,
+                                                int64_t const* rows, int64_t const* cols,
+                                                double* values, double* error);
+STRATA_API strata_status strata_quadratic_form(strata_factor* factor, int64_t k, double const* B,
+                                               int64_t ldb, double* Q, int64_t ldq, double* error);
+
+/* A + V V^T or A - V V^T instead of A, V: n x k. m rows and columns more, behind the last, B: (n +
+ * m) x m, its last m rows a lower triangle. Without k rows and columns, from 0. No positive definite
+ * matrix: the factor is what it was. The first change copies A: the caller's is free then. */
+STRATA_API strata_status strata_rank_update(strata_factor* factor, int64_t k, double const* V,
+                                            int64_t ldv);
+STRATA_API strata_status strata_rank_downdate(strata_factor* factor, int64_t k, double const* V,
+                                              int64_t ldv);
+STRATA_API strata_status strata_append(strata_factor* f, int64_t m, double const* B, int64_t ldb);
+STRATA_API strata_status strata_remove(strata_factor* factor, int64_t k, int64_t const* rows);
+
 /* NULL is no error. The message stays as it is. */
 STRATA_API void strata_factor_destroy(strata_factor* factor);
 
@@ -315,6 +351,8 @@ typedef struct strata_sparse_options {
   int preconditioner_only;    /* 1: for strata_sparse_precondition alone, not for solves */
   void const* mpi_comm; /* an MPI_Comm, by its address, in a build with MPI: each rank has rows of
                                * its own. NULL: this process alone */
+  double absolute_tolerance; /* a residual ||b - A x|| that will do, too; default: none */
+  char const* stop;          /* what tolerance bounds: "residual", of CG "preconditioned", "energy" */
 } strata_sparse_options;
 
 /* What a sparse solve did; strata solve's JSON has the same names. */
@@ -338,6 +376,8 @@ typedef struct strata_sparse_report {
   char solver[16];              /* the last that ran */
   char preconditioner[16];      /* the one that was used */
   char precision[16];           /* the last preconditioner's */
+  int64_t columns_abreast;      /* columns that CG solved for in step with it, itself included */
+  int has_old_pattern;          /* 1: multigrid kept what depends on the pattern from old values */
 } strata_sparse_report;
 
 /* A sparse matrix and what solves with it; opaque. One thread's at a time. */
@@ -348,7 +388,8 @@ typedef struct strata_sparse strata_sparse;
  * Shape     A: n rows, row i has the entries begin[i] to begin[i + 1] - 1, with 0-based columns in
  *           any order; one that is listed twice counts as the sum. On several ranks the rows are
  *           numbered rank by rank, and columns are of the whole matrix. All three arrays are in
- *           the host's memory, or all in the device's, where nothing is copied to the host.
+ *           the host's memory, or all in the device's. From there the host has counts, begin[n]
+ *           among them, and the matrix only where "ic", "ilu" or "direct" factors it.
  * Result    *solver, to be destroyed; NULL where the status is not STRATA_SUCCESS. The arrays may
  *           go afterwards.
  * Ranks     collective, as are all calls with a solver of several ranks. */
@@ -361,13 +402,15 @@ STRATA_API strata_status strata_sparse_set_up_int32(int64_t n, int32_t const* be
                                                     strata_sparse_options const* options,
                                                     strata_sparse** solver);
 
-/* Other values in the same places, `entries` of them. If it fails the solver has the old ones. */
+/* Other values in the same places, `entries` of them. What depends on the places alone is kept,
+ * with preconditioner_only, too. If it fails the solver has the old values. */
 STRATA_API strata_status strata_sparse_update(strata_sparse* solver, int64_t entries,
                                               double const* value);
 
 /* Solve A X = B from X as given.
  *
  * Shape     B, X: n x nrhs, nrhs >= 0, ldb, ldx >= max(1, n); X must not overlap B.
+ * Columns   CG on one process solves for up to eight in step, which read the matrix together.
  * Result    X, the best that was found. STRATA_NOT_CONVERGED if a column is not solved; report,
  *           which may be NULL, is of the first column that is not, else of the last.
  *           strata_message() says what is odd about the matrix or X, also with STRATA_SUCCESS. */
@@ -380,7 +423,8 @@ STRATA_API strata_status strata_sparse_solve(strata_sparse* solver, int64_t nrhs
 STRATA_API strata_status strata_sparse_precondition(strata_sparse* solver, double const* r,
                                                     double* z);
 
-/* What is known before a solve: the choice, the levels. */
+/* What is known before a solve: the choice, the levels; with preconditioner_only that and
+ * has_old_pattern alone. */
 STRATA_API strata_status strata_sparse_describe(strata_sparse const* solver,
                                                 strata_sparse_report* report);
 

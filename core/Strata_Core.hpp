@@ -31,6 +31,8 @@
 #include <core/io/Strata_MatrixFileFormat.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
+#include <core/io/Strata_Npz.hpp>
+#include <core/io/Strata_PetscMatrix.hpp>
 #include <core/io/Strata_TextFile.hpp>
 #include <core/io/Strata_Trace.hpp>
 #include <core/io/files/Strata_ReadOptions.hpp>

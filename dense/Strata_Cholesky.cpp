@@ -72,6 +72,7 @@ void CholeskyFactor<ExecutionSpace>::State::take_as_it_is(MatrixView const& matr
   next_step = held = 0;
   factored = is_foretold = is_loaded = false;
   by_pivots = by_solution = 0;
+  whitening = -1;
   refused = true;
   minors = 0;
   analyse(layers);
@@ -151,6 +152,7 @@ bool CholeskyFactor<ExecutionSpace>::State::climb() {
       held = number;
       factored = true;
       by_pivots = 0;
+      whitening = -1;
       describe(step);
       describe_blocks();
       return true;
@@ -370,6 +372,11 @@ Info CholeskyFactor<ExecutionSpace>::info() const {
 template <class ExecutionSpace>
 CholeskyReport const& CholeskyFactor<ExecutionSpace>::report() const {
   return state_->report;
+}
+
+template <class ExecutionSpace>
+auto CholeskyFactor<ExecutionSpace>::matrix() const -> MatrixView {
+  return state_->view;
 }
 
 template <class ExecutionSpace>

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -109,7 +110,8 @@ Target fp64_view(ViewType const& A) {
 
 /// A Cholesky factorisation in layers of an SPD matrix, which it solves with to fp64 accuracy.
 ///
-/// It keeps a reference to A, which must not change: residuals need it. All work runs on the
+/// It keeps a reference to A, which must not change: residuals need it, until `rank_update` or its
+/// like makes a copy that is the factor's own. All work runs on the
 /// instance passed to `cholesky`; up to n = 1024, and 1024 right-hand sides, on one thread of a
 /// host, but for products that the BLAS shares. Not copyable; not to be used by two threads at
 /// once. A factor may have been given up for a rung that then had no memory. It is made again when
@@ -189,19 +191,149 @@ class CholeskyFactor {
   [[nodiscard]] LogDeterminantEstimate log_determinant(ExecutionSpace const& exec,
                                                        LogDeterminantOptions const& options = {});
 
-  /// Lower triangle of L_A = the factor of A (equilibration undone, shift and roundings in it): A ~
-  /// L_A L_A^T.
+  /// Lower triangle of L_A with A ~ L_A L_A^T, equilibration undone, shift and roundings in it.
   ///
   /// Shape    L: n x n, fp64 or fp32, column-major; its strictly upper triangle is not touched.
   ///          Enqueued.
   /// Throws   ShapeError if L does not fit; ValueError if there is no factor.
   void copy_factor(ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const;
-  [[deprecated("is now called copy_factor")]] void factor(
-      ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const {
+  [[deprecated("is now copy_factor")]] void factor(ExecutionSpace const& exec,
+                                                   MatrixRef<memory_space, void> const& L) const {
     copy_factor(exec, L);
   }
 
+  /// A, of which the lower triangle holds, as solves read it: the caller's matrix, or the copy that
+  /// a jitter or `rank_update` and its like have made.
+  MatrixView matrix() const;
+
+  /// Factor A in fp64, unless the factor is as accurate (int8x14 to int8x16, no shift). What comes
+  /// below refuses any other factor, with the advice to call this. Returns info().
+  ///
+  /// Throws   ValueError if there is no factor, or one of lower layers and no ladder; MemoryError.
+  [[nodiscard]] Info promote(ExecutionSpace const& exec);
+
+  /// X = W B with W = L^-1, A = L L^T. What has the covariance A becomes white.
+  ///
+  /// Shape    B, X: n x m Views of rank 2, or of rank 1 for m = 1, of any strides. X may be B, or
+  ///          overlap it in any way, but not A.
+  /// Sync     fences `exec`. Cost n^2 m flops. Memory: n m numbers, or none for X apart from B.
+  /// Throws   ShapeError if B or X do not fit; ValueError if the factor is not one of fp64's
+  ///          accuracy, B holds a non-finite number or X overlaps A; MemoryError.
+  /// Error    ||W A W^T - I||_2 <= `whitening_error`.
+  template <class InView, class OutView>
+  void whiten(ExecutionSpace const& exec, InView const& B, OutView const& X) {
+    apply_half(exec, Half::Whiten, strided_matrix<ExecutionSpace, double const>(B),
+               strided_matrix<ExecutionSpace, double>(X));
+  }
+  /// X = W^T B = L^-T B. White noise gets the covariance A^-1. Contract as of `whiten`.
+  template <class InView, class OutView>
+  void whiten_transposed(ExecutionSpace const& exec, InView const& B, OutView const& X) {
+    apply_half(exec, Half::WhitenTransposed, strided_matrix<ExecutionSpace, double const>(B),
+               strided_matrix<ExecutionSpace, double>(X));
+  }
+  /// X = L Z. White noise gets the covariance A. Contract as of `whiten`.
+  ///
+  /// Error    |A - L L^T|_ij <= c n u sqrt(a_ii a_jj), tested with c = 1.
+  template <class InView, class OutView>
+  void sample(ExecutionSpace const& exec, InView const& Z, OutView const& X) {
+    apply_half(exec, Half::Sample, strided_matrix<ExecutionSpace, double const>(Z),
+               strided_matrix<ExecutionSpace, double>(X));
+  }
+  /// A bound w of ||W A W^T - I||_2, of the order of u times the condition. It is five times what
+  /// steps of the power method find. A^-1 has the error e = w / (1 - w), infinite from w = 1 on.
+  ///
+  /// Sync     fences `exec`. Cost of six solves with eight columns, once.
+  /// Source   Kuczynski and Wozniakowski, SIAM J. Matrix Anal. Appl. 13 (1992), section 3,
+  ///          doi:10.1137/0613066; deviation: eight vectors, of which the largest counts.
+  [[nodiscard]] double whitening_error(ExecutionSpace const& exec);
+
+  /// x = diag(A^-1), sums of squares of W's columns. Returns e: |x_j - (A^-1)_jj| <= e x_j.
+  ///
+  /// Shape    x: View of n numbers.
+  /// Sync     fences `exec`. Cost n^3/3 flops. Memory: n^2 numbers.
+  /// Throws   ShapeError; ValueError if the factor is not one of fp64's accuracy; MemoryError.
+  template <class OutView>
+  double inverse_diagonal(ExecutionSpace const& exec, OutView const& x) {
+    return write_inverse_diagonal(exec, strided_matrix<ExecutionSpace, double>(x));
+  }
+  /// X = A^-1 = W^T W, both triangles. Returns e: |X - A^-1|_ij <= e sqrt(x_ii x_jj).
+  ///
+  /// Shape    X: n x n View, LayoutLeft or LayoutRight, any padding. It must not overlap A.
+  /// Sync     fences `exec`. Cost 2 n^3/3 flops.
+  /// Throws   as `inverse_diagonal`.
+  /// Source   Du Croz and Higham, IMA J. Numer. Anal. 12 (1992), doi:10.1093/imanum/12.1.1.
+  template <class OutView>
+  double inverse(ExecutionSpace const& exec, OutView const& X) {
+    return write_inverse(exec, strided_matrix<ExecutionSpace, double>(X));
+  }
+  /// values[k] = (A^-1)_ij, i = rows[k], j = cols[k]. Returns e, as `inverse`.
+  ///
+  /// Sync     fences `exec`. Cost n^2 flops and n numbers for each index that occurs; from n / 2
+  ///          indices on those of `inverse`.
+  /// Throws   as `inverse_diagonal`; ValueError for an index that is not in [0, n).
+  double inverse_entries(ExecutionSpace const& exec, std::span<std::int64_t const> rows,
+                         std::span<std::int64_t const> cols, std::span<double> values);
+  /// Q = B^T A^-1 B, or its diagonal where Q is of rank 1. Returns e: |dQ|_ij <= e sqrt(q_ii q_jj).
+  ///
+  /// Shape    B: n x k View of rank 2, or of rank 1 for k = 1. Q: k x k View, or k numbers.
+  /// Sync     fences `exec`. Cost n^2 k + n k^2 flops. Memory: n k numbers.
+  /// Throws   as `inverse_diagonal`; ValueError if B holds a non-finite number.
+  template <class InView, class OutView>
+  double quadratic_form(ExecutionSpace const& exec, InView const& B, OutView const& Q) {
+    return write_quadratic_form(exec, strided_matrix<ExecutionSpace, double const>(B),
+                                strided_matrix<ExecutionSpace, double>(Q), OutView::rank() == 1);
+  }
+
+  /// A := A + V V^T. The first change copies A's lower triangle. From then on the factor reads and
+  /// changes its own A, and the caller's is free, until `refactor`.
+  ///
+  /// Shape    V: n x k View of rank 2, or of rank 1 for k = 1, of any strides.
+  /// Sync     fences `exec`. Cost 4 n^2 k flops, n^3/3 at most. Memory: n^2 numbers that stay.
+  /// Throws   as `inverse_diagonal`; ValueError if V V^T is out of range. There is still a factor.
+  /// Source   Gill, Golub, Murray and Saunders, Math. Comp. 28 (1974),
+  ///          doi:10.1090/S0025-5718-1974-0343558-6; deviation: rotations are gathered to products.
+  template <class InView>
+  void rank_update(ExecutionSpace const& exec, InView const& V) {
+    update_with(exec, strided_matrix<ExecutionSpace, double const>(V));
+  }
+  /// A := A - V V^T. Contract as of `rank_update`.
+  ///
+  /// Result   success; or the order of the first leading minor that is not positive. The factor,
+  ///          and A, are then what they were.
+  /// Error    ||A' - L L^T|| <= c n u ||A|| for the former A: `whitening_error` measures it.
+  /// Source   Stewart, J. Inst. Maths Applics 23 (1979), doi:10.1093/imamat/23.2.203; deviation: as
+  ///          `rank_update`.
+  template <class InView>
+  [[nodiscard]] Info rank_downdate(ExecutionSpace const& exec, InView const& V) {
+    return downdate_with(exec, strided_matrix<ExecutionSpace, double const>(V));
+  }
+  /// A gets m rows and columns behind its last: its order becomes n + m. Contract and result as of
+  /// `rank_downdate`.
+  ///
+  /// Shape    B: (n + m) x m View, or n + 1 numbers, the new columns; of the last m rows the lower
+  ///          triangle is read.
+  /// Sync     fences `exec`. Cost n^2 m flops. Memory: 3 (n + m)^2 numbers, while it works.
+  template <class InView>
+  [[nodiscard]] Info append(ExecutionSpace const& exec, InView const& B) {
+    return append_columns(exec, strided_matrix<ExecutionSpace, double const>(B));
+  }
+  /// A loses these k rows and columns, in any order: its order becomes n - k.
+  ///
+  /// Sync     fences `exec`. Cost as `rank_update`. Memory: 4 n^2 numbers, while it works.
+  /// Throws   as `rank_update`; ValueError for an index that is not in [0, n), or is there twice.
+  void remove(ExecutionSpace const& exec, std::span<std::int64_t const> rows);
+
  private:
+  enum class Half { Whiten, WhitenTransposed, Sample };
+  void apply_half(ExecutionSpace const& exec, Half half, StridedMatrix<double const> const& B,
+                  StridedMatrix<double> const& X);
+  double write_inverse_diagonal(ExecutionSpace const& exec, StridedMatrix<double> const& x);
+  double write_inverse(ExecutionSpace const& exec, StridedMatrix<double> const& X);
+  double write_quadratic_form(ExecutionSpace const& exec, StridedMatrix<double const> const& B,
+                              StridedMatrix<double> const& Q, bool diagonal_alone);
+  void update_with(ExecutionSpace const& exec, StridedMatrix<double const> const& V);
+  Info downdate_with(ExecutionSpace const& exec, StridedMatrix<double const> const& V);
+  Info append_columns(ExecutionSpace const& exec, StridedMatrix<double const> const& B);
   SolveReport solve_strided(ExecutionSpace const& exec, StridedMatrix<double const> const& B,
                             StridedMatrix<double> const& X, RefinementOptions const& options);
   struct State;

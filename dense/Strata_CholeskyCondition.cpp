@@ -33,8 +33,8 @@ ConditionEstimate CholeskyFactor<ExecutionSpace>::State::condition(
   constexpr double units = 4;
   ConditionEstimate result;
   auto const solve_with_factor = [this](Block const& V) {
-    half_solve(Op::NoTrans, V);
-    half_solve(Op::Trans, V);
+    half_solve(Op::NoTrans, matrix_ref(V));
+    half_solve(Op::Trans, matrix_ref(V));
   };
   auto found = detail::estimate_norm(
       n, [&](std::vector<double>& V) { apply_to_host(V, solve_with_factor); }, on_progress);

@@ -64,8 +64,8 @@ void CholeskyFactor<ExecutionSpace>::State::apply_scaled(Block const& X, Block c
 }
 
 template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::half_solve(Op op, Block const& V) {
-  tree_trsm(*blas, Side::Left, op, Diag::NonUnit, 1, *tree, matrix_ref(V), Products::AsStored);
+void CholeskyFactor<ExecutionSpace>::State::half_solve(Op op, MatrixRef<memory_space> const& V) {
+  tree_trsm(*blas, Side::Left, op, Diag::NonUnit, 1, *tree, V, Products::AsStored);
 }
 
 // The matrix and the factor that `refine` gets.
@@ -165,8 +165,8 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   using Block = typename State::Block;
   LogDeterminantOperators<ExecutionSpace> operators;
   operators.apply = [&s](Block const& X, Block const& Y) { s.apply_scaled(X, Y); };
-  operators.forward = [&s](Block const& V) { s.half_solve(Op::NoTrans, V); };
-  operators.backward = [&s](Block const& V) { s.half_solve(Op::Trans, V); };
+  operators.forward = [&s](Block const& V) { s.half_solve(Op::NoTrans, matrix_ref(V)); };
+  operators.backward = [&s](Block const& V) { s.half_solve(Op::Trans, matrix_ref(V)); };
   operators.diagonal = s.report.equilibrated ? 1
                        : s.analysis.d.extent(0) > 0
                            ? s.analysis.scaled_norm  // of A as a whole, which is huge or tiny
@@ -191,17 +191,17 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   return estimate;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                             \
-  template SolveReport CholeskyFactor<Exec>::solve_strided(                                  \
-      Exec const&, StridedMatrix<double const> const&, StridedMatrix<double> const&,         \
-      RefinementOptions const&);                                                             \
-  template LogDeterminantEstimate CholeskyFactor<Exec>::log_determinant(                     \
-      Exec const&, LogDeterminantOptions const&);                                            \
-  template CholeskyFactor<Exec>::State::Logarithms CholeskyFactor<Exec>::State::logarithms() \
-      const;                                                                                 \
-  template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::block(            \
-      std::int64_t, char const*) const;                                                      \
-  template void CholeskyFactor<Exec>::State::half_solve(Op, Block const&);                   \
+#define STRATA_INSTANTIATE(Exec)                                                                   \
+  template SolveReport CholeskyFactor<Exec>::solve_strided(                                        \
+      Exec const&, StridedMatrix<double const> const&, StridedMatrix<double> const&,               \
+      RefinementOptions const&);                                                                   \
+  template LogDeterminantEstimate CholeskyFactor<Exec>::log_determinant(                           \
+      Exec const&, LogDeterminantOptions const&);                                                  \
+  template CholeskyFactor<Exec>::State::Logarithms CholeskyFactor<Exec>::State::logarithms()       \
+      const;                                                                                       \
+  template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::block(                  \
+      std::int64_t, char const*) const;                                                            \
+  template void CholeskyFactor<Exec>::State::half_solve(Op, MatrixRef<Exec::memory_space> const&); \
   template RefinementOperators<Exec> CholeskyFactor<Exec>::State::operators(Exec const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

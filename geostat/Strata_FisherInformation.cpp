@@ -213,7 +213,7 @@ class Traces {
     }
     attempt.end(factor_.comm());
   }
-  // The columns that a rank evaluates, of those of a block.
+  // The columns of a block that a rank evaluates.
   Range columns_of(int rank, Panel<Exec> const& A) const {
     auto const count = static_cast<std::int64_t>(A.extent(1));
     std::int64_t const parts = ranks(factor_.comm());

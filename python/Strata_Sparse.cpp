@@ -36,6 +36,7 @@ using detail::In, detail::InAnywhere, detail::OutAnywhere, detail::Kept;
 using Matrix = DistributedMatrix<Exec>;
 using Reals = Vector<double, Memory>;
 using Integers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Values = Integers;
 
 // The integers of an array of 32 or 64 bits.
 std::vector<std::int64_t> integers(char const* name, Integers const& array) {
@@ -49,15 +50,26 @@ std::vector<std::int64_t> integers(char const* name, Integers const& array) {
   return copy(static_cast<std::int64_t const*>(array.data()));
 }
 
+// The numbers of an array of fp32 or fp64.
+std::vector<double> reals(char const* name, Values const& array) {
+  auto const copy = [&](auto const* first) {
+    return std::vector<double>(first, first + array.size());
+  };
+  if (array.dtype() == nb::dtype<float>()) return copy(static_cast<float const*>(array.data()));
+  STRATA_REQUIRE(ValueError, array.dtype() == nb::dtype<double>(), name,
+                 " must be of float32 or float64");
+  return copy(static_cast<double const*>(array.data()));
+}
+
 // The rows of a matrix in CSR, or the columns of one in CSC, which is what `line` and `place` say:
 // their names.
-HostRows checked(Integers const& begin, Integers const& column, In const& value,
+HostRows checked(Integers const& begin, Integers const& column, Values const& value,
                  std::string const& line, std::string const& place) {
   HostRows found;
   found.begin = integers("indptr", begin);
   found.column = integers("indices", column);
-  auto const values = detail::require_vector("data", value);
-  found.value.assign(values.begin(), values.end());
+  found.value = reals("data", value);
+  auto const& values = found.value;
   auto const n = found.rows(), entries = static_cast<std::int64_t>(values.size());
   STRATA_REQUIRE(ShapeError,
                  n >= 0 && found.begin.front() == 0 && found.begin.back() == entries &&
@@ -82,7 +94,7 @@ HostRows checked(Integers const& begin, Integers const& column, In const& value,
   return found;
 }
 
-HostRows rows(Integers const& begin, Integers const& column, In const& value) {
+HostRows rows(Integers const& begin, Integers const& column, Values const& value) {
   return checked(begin, column, value, "row", "column");
 }
 
@@ -133,14 +145,15 @@ struct Preconditioner {
   std::shared_ptr<Sparse> of;
 };
 
-// A caller's vector where the device works on it: itself, or a copy.
-class Vector1 {
+// A caller's columns, one after the other, where the device works on them: themselves, or a copy.
+class ColumnBlock {
  public:
-  Vector1(Exec const& exec, double* data, std::int64_t n)
-      : operand_(exec, data, n, 1, n > 0 ? n : 1, c::Part::All) {}
-  Reals view() const {
+  ColumnBlock(Exec const& exec, double* data, std::int64_t n, std::int64_t count)
+      : operand_(exec, data, n, count, n > 0 ? n : 1, c::Part::All) {}
+  VectorBlock<Memory> view() const {
     auto const a = operand_.matrix();
-    return Reals(static_cast<double*>(a.data), static_cast<std::size_t>(a.rows));
+    return VectorBlock<Memory>(static_cast<double*>(a.data), static_cast<std::size_t>(a.rows),
+                               static_cast<std::size_t>(a.cols));
   }
   void write_back(Exec const& exec) const { operand_.write_back(exec, c::Part::All); }
 
@@ -156,7 +169,8 @@ double flops(std::int64_t entries, std::int64_t columns) {
 
 SparseOptions options(std::string const& solver, std::string const& preconditioner,
                       std::string const& precision, double tolerance, int restart,
-                      std::int64_t max_iterations, int block_size, int fill) {
+                      std::int64_t max_iterations, int block_size, int fill,
+                      double absolute_tolerance, std::string const& stop) {
   SparseOptions chosen;
   chosen.solver = from_name<SolverKind>(solver);
   chosen.preconditioner = from_name<PreconditionerKind>(preconditioner);
@@ -166,10 +180,12 @@ SparseOptions options(std::string const& solver, std::string const& precondition
   chosen.max_iterations = max_iterations;
   chosen.amg.block_size = block_size;
   chosen.fill = fill;
+  chosen.absolute_tolerance = absolute_tolerance;
+  chosen.stop = from_name<StopNorm>(stop);
   return chosen;
 }
 
-std::shared_ptr<Sparse> make(Integers const& begin, Integers const& column, In const& value,
+std::shared_ptr<Sparse> make(Integers const& begin, Integers const& column, Values const& value,
                              SparseOptions const& chosen, Sparse::Role role) {
   auto const A = std::make_shared<HostRows>(rows(begin, column, value));
   return detail::run(flops(A->entries(), 1), [A, chosen, role](auto&) {
@@ -179,7 +195,7 @@ std::shared_ptr<Sparse> make(Integers const& begin, Integers const& column, In c
 
 // In the turn of the old one, whose patterns it takes.
 Solver updated(Solver const& solver, Integers const& begin, Integers const& column,
-               In const& value) {
+               Values const& value) {
   auto const A = std::make_shared<HostRows>(rows(begin, column, value));
   return {detail::work_with(solver.of, flops(A->entries(), 1), [A](System& old) {
     return std::make_shared<Sparse>(*A, old.options, *old.solver);
@@ -213,19 +229,42 @@ void require_finite(char const* name, nb::ndarray<T> const& array, double const*
                    k % rows, ", must be finite");
 }
 
-std::vector<SparseReport> solve(Solver const& solver, InAnywhere const& B, OutAnywhere const& X) {
+// What a solve calls after each iteration: a function of Python's, or None, which the caller keeps
+// alive; it ends when nobody waits any more.
+auto told(PyObject* monitor, detail::Call const& call) {
+  return [monitor, &call](std::int64_t iteration, double relative_residual) {
+    call.require_wanted();
+    if (monitor == Py_None) return;
+    detail::Callback const callback(call);
+    nb::borrow<nb::object>(monitor)(iteration, relative_residual);
+  };
+}
+
+// Takes the monitor from a solver again.
+struct Monitored {
+  Monitored(SparseSolver<Exec>& solver, PyObject* monitor, detail::Call const& call) : of(solver) {
+    of.set_monitor(told(monitor, call));
+  }
+  ~Monitored() { of.set_monitor({}); }
+  Monitored(Monitored const&) = delete;
+  Monitored& operator=(Monitored const&) = delete;
+
+  SparseSolver<Exec>& of;
+};
+
+std::vector<SparseReport> solve(Solver const& solver, InAnywhere const& B, OutAnywhere const& X,
+                                nb::object const& monitor) {
   auto const at = columns(B, X, solver.of->rows());
   require_finite("b", B, at.b);
   require_finite("x0", X, at.x);
   return detail::work_with(
-      solver.of, flops(solver.of->entries(), at.count), [kept = Kept(B, X), at](System& work) {
-        std::vector<SparseReport> reports;
-        for (std::int64_t j = 0; j < at.count; ++j) {
-          Vector1 const b(work.exec, const_cast<double*>(at.b) + j * at.rows, at.rows);
-          Vector1 const x(work.exec, at.x + j * at.rows, at.rows);
-          reports.push_back(work.solver->solve(work.exec, b.view(), x.view()));
-          x.write_back(work.exec);
-        }
+      solver.of, monitor.is_none() ? flops(solver.of->entries(), at.count) : detail::long_flops,
+      [kept = Kept(B, X, monitor), at, function = monitor.ptr()](System& work, detail::Call& call) {
+        Monitored const monitored(*work.solver, function, call);
+        ColumnBlock const b(work.exec, const_cast<double*>(at.b), at.rows, at.count);
+        ColumnBlock const x(work.exec, at.x, at.rows, at.count);
+        auto const reports = work.solver->solve(work.exec, b.view(), x.view());
+        x.write_back(work.exec);
         work.exec.fence("strata::python::sparse: X is written");
         return reports;
       });
@@ -236,12 +275,12 @@ void apply(Preconditioner const& M, InAnywhere const& R, OutAnywhere const& Z) {
   require_finite("r", R, at.b);
   detail::work_with(
       M.of, flops(M.of->entries(), at.count) / 100, [kept = Kept(R, Z), at](System& work) {
-        for (std::int64_t j = 0; j < at.count; ++j) {
-          Vector1 const r(work.exec, const_cast<double*>(at.b) + j * at.rows, at.rows);
-          Vector1 const z(work.exec, at.x + j * at.rows, at.rows);
-          work.preconditioning->apply(work.exec, r.view(), z.view());
-          z.write_back(work.exec);
-        }
+        ColumnBlock const r(work.exec, const_cast<double*>(at.b), at.rows, at.count);
+        ColumnBlock const z(work.exec, at.x, at.rows, at.count);
+        for (std::int64_t j = 0; j < at.count; ++j)
+          work.preconditioning->apply(work.exec, Reals(Kokkos::subview(r.view(), Kokkos::ALL, j)),
+                                      Reals(Kokkos::subview(z.view(), Kokkos::ALL, j)));
+        z.write_back(work.exec);
         work.exec.fence("strata::python::preconditioner: Z is written");
         return true;
       });
@@ -273,12 +312,15 @@ void bind_options(nb::module_& m) {
           "__init__",
           [](SparseOptions* self, std::string const& solver, std::string const& preconditioner,
              std::string const& precision, double tolerance, int restart,
-             std::int64_t max_iterations, int block_size, int fill) {
-            new (self) SparseOptions(options(solver, preconditioner, precision, tolerance, restart,
-                                             max_iterations, block_size, fill));
+             std::int64_t max_iterations, int block_size, int fill, double absolute_tolerance,
+             std::string const& stop) {
+            new (self)
+                SparseOptions(options(solver, preconditioner, precision, tolerance, restart,
+                                      max_iterations, block_size, fill, absolute_tolerance, stop));
           },
           "solver"_a, "preconditioner"_a, "precision"_a, "tolerance"_a, "restart"_a,
-          "max_iterations"_a, "block_size"_a, "fill"_a)
+          "max_iterations"_a, "block_size"_a, "fill"_a, "absolute_tolerance"_a = 0.0,
+          "stop"_a = "residual")
       .def(
           "set_near_null_space",
           [](SparseOptions& chosen, In const& values, int width) {
@@ -318,23 +360,23 @@ void bind_sparse(nb::module_& m) {
                          s.of, [](System& work) { return work.solver->set_up_report(); });
                    })
       .def("preconditioner", &preconditioner_of)
-      .def("solve", &solve, "b"_a.noconvert(), "x"_a.noconvert());
+      .def("solve", &solve, "b"_a.noconvert(), "x"_a.noconvert(), "monitor"_a = nb::none());
   m.def(
       "check_lines",
-      [](Integers const& begin, Integers const& column, In const& value, bool by_row) {
+      [](Integers const& begin, Integers const& column, Values const& value, bool by_row) {
         checked(begin, column, value, by_row ? "row" : "column", by_row ? "column" : "row");
       },
       "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "by_row"_a);
   m.def(
       "sparse_solver",
-      [](Integers const& begin, Integers const& column, In const& value,
+      [](Integers const& begin, Integers const& column, Values const& value,
          SparseOptions const& chosen) {
         return Solver{make(begin, column, value, chosen, Sparse::Role::Solver)};
       },
       "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "options"_a);
   m.def(
       "sparse_preconditioner",
-      [](Integers const& begin, Integers const& column, In const& value,
+      [](Integers const& begin, Integers const& column, Values const& value,
          SparseOptions const& chosen) {
         return Preconditioner{make(begin, column, value, chosen, Sparse::Role::Preconditioner)};
       },

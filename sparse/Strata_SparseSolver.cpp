@@ -8,12 +8,13 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/choice/Strata_Candidates.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
-#include <sparse/detail/Strata_CandidateRun.hpp>
+#include <sparse/detail/Strata_SparseSolverImpl.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/krylov/detail/Strata_ResidualNorms.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/matrix/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_Norms.hpp>
 #include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
 
@@ -29,57 +30,11 @@
 namespace strata::sparse {
 namespace {
 
-bool is_16_bit(Precision precision) { return traits(precision).bytes == 2; }
-
 Precision next_higher(Precision precision) {
-  return is_16_bit(precision) ? Precision::fp32 : Precision::fp64;
+  return detail::is_16_bit(precision) ? Precision::fp32 : Precision::fp64;
 }
 
 }  // namespace
-
-template <class Exec>
-struct SparseSolver<Exec>::Impl {
-  using Wide = Vector<double, MemorySpace>;
-  struct Run {
-    Candidate candidate;
-    Precision precision = Precision::fp64;
-    double set_up_seconds = 0;
-    bool is_last = true;  // no other comes after it, which may have all iterations that are left
-    std::function<bool(std::int64_t, double)> gives_up = {};
-  };
-
-  DistributedMatrix<Exec> A;
-  detail::WorkMatrix<Exec> work;
-  SparseOptions options;
-  SparseReport base;  // what set-up knows
-  std::vector<Candidate> choices;
-  std::size_t first = 0;  // of them, the one that a solve begins with
-  detail::CandidateRun<Exec> method;
-  detail::ResidualNorms<Exec> norms;  // by which `work` is solved
-  Wide r;                             // of the final residual
-
-  void set_up(Exec const& exec, DistributedMatrix<Exec> const& matrix, SparseOptions const& chosen,
-              std::shared_ptr<detail::KeptLevels<Exec>> const& kept);
-  void check(AskedMethod const& asked) const;
-  void choose(Exec const& exec);
-  MatrixFacts facts(Exec const& exec);
-  void prepare_first(Exec const& exec);
-  void describe(SparseReport& report);
-  KrylovReport run(Exec const& exec, Run& how, std::int64_t used, Wide const& b, Wide const& x);
-  KrylovOptions krylov_options(Candidate const& candidate, Precision precision, bool is_last,
-                               std::int64_t used) const;
-  void take(SparseReport& report, Run const& how, std::string const& reason,
-            KrylovReport const& krylov);
-  // The attempts with order[at], from precision to precision; whether the next may go on, which is
-  // put behind it.
-  bool climb_with(Exec const& exec, std::vector<std::size_t>& order, std::size_t at,
-                  std::string const& reason, Wide const& b, Wide const& x, SparseReport& report);
-  void climb(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report);
-  void take_back(Exec const& exec, typename detail::WorkMatrix<Exec>::System const& system,
-                 Wide const& b, Wide const& x, SparseReport& report) const;
-  double residual_norm(Exec const& exec, Wide const& b, Wide const& x) const;
-  void measure(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report) const;
-};
 
 template <class Exec>
 void SparseSolver<Exec>::Impl::check(AskedMethod const& asked) const {
@@ -87,6 +42,14 @@ void SparseSolver<Exec>::Impl::check(AskedMethod const& asked) const {
     require_fitting(work.is_symmetric(), A.comm().size(), asked);
     STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.tolerance < 1, "tolerance ",
                    options.tolerance, " must be between 0 and 1");
+    bool const is_bound =
+        options.absolute_tolerance >= 0 && std::isfinite(options.absolute_tolerance);
+    STRATA_REQUIRE(ValueError, is_bound, "absolute tolerance ", options.absolute_tolerance,
+                   " must be finite and not negative");
+    bool const has_norm =
+        options.stop == StopNorm::Residual || asked.solver == SolverKind::ConjugateGradients;
+    STRATA_REQUIRE(ValueError, has_norm, "the norm ", name_of(options.stop),
+                   " to stop by is CG's, the solver is ", name_of(asked.solver));
     int const size = options.amg.block_size;
     STRATA_REQUIRE(ValueError, size < 2 || A.global_rows() % size == 0, "AMG: ", A.global_rows(),
                    " rows are no whole number of blocks of ", size);
@@ -98,7 +61,7 @@ void SparseSolver<Exec>::Impl::check(AskedMethod const& asked) const {
 }
 
 template <class Exec>
-MatrixFacts SparseSolver<Exec>::Impl::facts(Exec const& exec) {
+MatrixFacts SparseSolver<Exec>::Impl::found_facts(Exec const& exec, Impl const* old) {
   auto const& diagonal = work.diagonal();
   MatrixFacts found;
   found.rows = A.global_rows();
@@ -111,29 +74,37 @@ MatrixFacts SparseSolver<Exec>::Impl::facts(Exec const& exec) {
   found.threads = runs_on_host<Exec> ? exec.concurrency() : 0;
   found.block_size = options.amg.block_size;
   found.has_modes = options.amg.near_null_space != nullptr;
-  bool const looks = runs_on_host<Exec> && A.comm().size() == 1 && !is_16_bit(options.precision) &&
+  if (old && found.is_like(old->known)) return old->known;
+  bool const looks = runs_on_host<Exec> && A.comm().size() == 1 &&
+                     !detail::is_16_bit(options.precision) &&
                      options.preconditioner == PreconditionerKind::Automatic;
   if (looks) {
     auto block = detail::own_block(exec, work.matrix());
     look_at_rows(block, found);
+    found.jumps = jumps_of(block, detail::to_host(exec, work.scale_of_unknowns(exec)));
     method.preconditioners().set_block(std::move(block));
   }
   return found;
 }
 
 template <class Exec>
-void SparseSolver<Exec>::Impl::choose(Exec const& exec) {
+void SparseSolver<Exec>::Impl::choose(Exec const& exec, Impl const* old) {
   auto const kind = work.diagonal();
   base.symmetric = work.is_symmetric();
   base.not_positive_row = kind.first + 1;
   base.zero_diagonal_row = kind.first_zero + 1;
   base.precision = options.precision;
-  AskedMethod const asked{options.solver, options.preconditioner, options.precision};
+  bool const takes_cg =
+      options.stop != StopNorm::Residual && options.solver == SolverKind::Automatic;
+  AskedMethod const asked{takes_cg ? SolverKind::ConjugateGradients : options.solver,
+                          options.preconditioner, options.precision};
   check(asked);
-  choices = candidates(facts(exec), asked);
-  base.solver = choices.front().solver;
-  base.preconditioner = choices.front().preconditioner;
-  base.precision = first_precision(choices.front(), options.precision);
+  known = found_facts(exec, old);
+  choices = candidates(known, asked);
+  if (old && known.is_like(old->known)) first = old->first;  // what held for the old values
+  base.solver = choices[first].solver;
+  base.preconditioner = choices[first].preconditioner;
+  base.precision = first_precision(choices[first], options.precision);
 }
 
 template <class Exec>
@@ -168,10 +139,11 @@ KrylovOptions SparseSolver<Exec>::Impl::krylov_options(Candidate const& candidat
                       : is_cg                                                ? options.restart
                                                                              : base.restart;
   std::int64_t const left = options.max_iterations - used;
-  KrylovOptions krylov{restart, options.tolerance, is_last ? left : (left + 1) / 2};
-  krylov.stall_factor = is_cg && !is_16_bit(precision) ? 0
-                        : precision == Precision::fp64 ? restart_factor
-                                                       : low_precision_factor;
+  KrylovOptions krylov{restart, tolerance, is_last ? left : (left + 1) / 2};
+  krylov.stop = options.stop;
+  krylov.stall_factor = is_cg && !detail::is_16_bit(precision) ? 0
+                        : precision == Precision::fp64         ? restart_factor
+                                                               : low_precision_factor;
   if (precision != Precision::fp64) krylov.cycle_floor = cycle_floor_of_fp32;
   krylov.norm_A = std::isfinite(work.norm()) ? work.norm() : 0;
   if (options.monitor)
@@ -250,7 +222,7 @@ bool SparseSolver<Exec>::Impl::climb_with(Exec const& exec, std::vector<std::siz
   std::vector<Candidate> others;
   for (std::size_t k = at + 1; chooses && k < order.size(); ++k)
     others.push_back(choices[order[k]]);
-  Patience patience(how.candidate, others, options.tolerance);
+  Patience patience(how.candidate, others, tolerance);
   bool has_given_up = false;
   how.gives_up = [&](std::int64_t iteration, double residual) {
     return has_given_up = patience.gives_up(iteration, residual);
@@ -344,8 +316,10 @@ void SparseSolver<Exec>::Impl::measure(Exec const& exec, Wide const& b, Wide con
       work.norm_of_A(), detail::max_norm(exec, comm, x, rows),
       detail::max_norm(exec, comm, b, rows), detail::max_norm(exec, comm, r, rows));
   report.relative_residual = norm_b > 0 ? norm_r / norm_b : norm_r;
-  bool const misses = !(report.relative_residual <= options.tolerance);
-  if (misses && report.solved() && report.incompatible > options.tolerance &&
+  report.tolerance = tolerance;
+  bool const is_by_residual = options.stop == StopNorm::Residual;
+  bool const misses = is_by_residual && !(report.relative_residual <= tolerance);
+  if (misses && report.solved() && report.incompatible > tolerance &&
       report.relative_residual <= 2 * report.incompatible)
     report.status = KrylovStatus::LeastSquares;
   if (report.status == KrylovStatus::Converged && misses) report.status = KrylovStatus::Stalled;
@@ -371,14 +345,15 @@ SparseSolver<Exec> SparseSolver<Exec>::updated(Exec const& exec,
                                                DistributedMatrix<Exec> const& A) const {
   SparseSolver result(*this);
   result.impl_ = Pimpl<Impl, std::shared_ptr<Impl>>("SparseSolver", std::make_shared<Impl>());
-  result.impl_->set_up(exec, A, impl_->options, impl_->method.preconditioners().kept());
+  auto options = impl_->options;
+  options.amg.keeps_patterns = true;
+  result.impl_->set_up(exec, A, options, &*impl_);
   return result;
 }
 
 template <class Exec>
 void SparseSolver<Exec>::Impl::set_up(Exec const& exec, DistributedMatrix<Exec> const& matrix,
-                                      SparseOptions const& chosen,
-                                      std::shared_ptr<detail::KeptLevels<Exec>> const& kept) {
+                                      SparseOptions const& chosen, Impl const* old) {
   Region const region(exec, "strata::sparse::SparseSolver::set_up");
   Stopwatch const watch;
   auto& own = *this;
@@ -399,8 +374,8 @@ void SparseSolver<Exec>::Impl::set_up(Exec const& exec, DistributedMatrix<Exec> 
   if (options.restart == SparseOptions().restart && A.global_rows() <= few)
     own.base.restart = std::max(options.restart, static_cast<int>(A.global_rows()));
   own.method = detail::CandidateRun<Exec>(own.work, options.amg, options.fill);
-  own.method.preconditioners().keep(kept);
-  own.choose(exec);
+  if (old) own.method.preconditioners().keep(old->method.preconditioners().kept());
+  own.choose(exec, old);
   own.prepare_first(exec);
   own.method.preconditioners().set_block(std::nullopt);
   own.r = A.comm().agree(
@@ -419,6 +394,11 @@ void SparseSolver<Exec>::Impl::set_up(Exec const& exec, DistributedMatrix<Exec> 
     own.base.condition_at_least = own.method.condition_bound(exec);
   exec.fence("strata::sparse::SparseSolver::set_up");
   own.base.set_up_seconds = watch.seconds();
+}
+
+template <class Exec>
+void SparseSolver<Exec>::set_monitor(std::function<void(std::int64_t, double)> monitor) {
+  impl_->options.monitor = std::move(monitor);
 }
 
 template <class Exec>
@@ -457,6 +437,7 @@ SparseReport SparseSolver<Exec>::solve_in_order(Exec const& exec,
     own.A.require_in_order("SparseSolver::solve_in_order: x", x.extent(0));
   });
   SparseReport report = own.base;
+  own.tolerance = own.tolerance_for(detail::norm(exec, own.A.comm(), b, own.A.rows()));
   bool const is_hopeless =
       report.solver == SolverKind::ConjugateGradients && report.not_positive_row > 0;
   if (is_hopeless) {

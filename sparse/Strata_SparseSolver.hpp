@@ -29,14 +29,17 @@ struct SparseOptions {
   /// Precision of the preconditioner's matrices. Its vectors are fp64 for fp64, else fp32. In CG
   /// they are fp64 as long as rounding them would cost iterations.
   Precision precision = Precision::fp32;
-  /// Bound of ||b - A x|| / ||b||. A solve also ends, as KrylovStatus::RoundingLimit, where fp64
-  /// can do no better.
+  /// Bound of ||b - A x|| / ||b||, or of what `stop` says. A solve also ends, as
+  /// KrylovStatus::RoundingLimit, where fp64 can do no better.
   double tolerance = 1e-10;
+  double absolute_tolerance = 0;  ///< bound of ||b - A x|| that will do, too; 0: none
+  /// What the tolerance bounds; another norm than the residual's takes CG.
+  StopNorm stop = StopNorm::Residual;
   int restart = 50;  ///< basis vectors of GMRES and FGMRES; 50: all, of up to 300 unknowns
   std::int64_t max_iterations = 10000;  ///< most iterations of all attempts together
   AmgOptions amg;                       ///< options of the preconditioner Amg
   /// Called after each iteration, on each rank the same, with its number, over all attempts, and
-  /// the ||b - A x|| / ||b|| that the method estimates.
+  /// the ||b - A x|| / ||b|| that the method estimates. Columns that go abreast have the largest.
   std::function<void(std::int64_t, double)> monitor = {};
 };
 
@@ -77,11 +80,13 @@ struct SparseReport {
   RowKind rows;  ///< what may make A singular
   std::int64_t global_rows = 0;  ///< rows of A
   int restart = 0;               ///< basis vectors of GMRES and FGMRES
+  int columns_abreast = 1;       ///< columns that CG solved for in step, this one included
   bool contradicts_empty_row =
       false;             ///< b is not 0 where a row of A is empty: there is no solution
   std::string obstacle;  ///< to climbing on: the text of a MemoryError; empty: there was none
   std::int64_t iterations = 0;   ///< iterations of all attempts
   double relative_residual = 0;  ///< ||b - A x|| / ||b||, fp64
+  double tolerance = 0;          ///< bound of that, the absolute one considered
   double backward_error = 0;     ///< ||b - A x||_oo / (||A||_oo ||x||_oo + ||b||_oo)
   /// ||b - b'|| / ||b||, b' the nearest right-hand side that a symmetric A with floating parts has
   /// solutions for: no x has a smaller relative residual. 0 without such parts.
@@ -130,6 +135,10 @@ struct SparseReport {
   std::string advice() const;
 };
 
+/// Columns in memory, each contiguous.
+template <class MemorySpace>
+using VectorBlock = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
+
 /// Solves with one matrix: chooses method and preconditioner, sets up once, goes to higher
 /// precision where a lower one does not do. A copy shares the set-up.
 ///
@@ -174,12 +183,15 @@ class SparseSolver {
 
   /// A solver for another matrix with the same options. On one rank A may have the pattern of the
   /// old matrix, zeros left out. Then AMG's aggregates and the patterns of all products are kept,
-  /// and values alone are made (`has_old_pattern`). This solver stays as it is. Collective; fences.
-  /// Throws what the constructor throws.
+  /// and values alone are made (`has_old_pattern`). That begins with the second update, or with the
+  /// first where `amg.keeps_patterns` was asked for. This solver stays as it is. Collective;
+  /// fences. Throws what the constructor throws.
   [[nodiscard]] SparseSolver updated(Exec const& exec, DistributedMatrix<Exec> const& A) const;
   /// Becomes that; where it throws, it stays as it was. A copy stays with the old matrix.
   void update(Exec const& exec, DistributedMatrix<Exec> const& A) { *this = updated(exec, A); }
 
+  /// What solves call from now on, as SparseOptions::monitor; of copies, too. Nothing: none.
+  void set_monitor(std::function<void(std::int64_t, double)> monitor);
   /// What is known before a solve: the choice, the levels, the rows.
   SparseReport const& set_up_report() const;
   /// Old name of `set_up_report`, which works until 0.4.
@@ -199,6 +211,16 @@ class SparseSolver {
   ///          ranks.
   SparseReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                      Vector<double, MemorySpace> const& x);
+  /// The same for each column of B and X, from X as given. CG on one rank takes eight columns
+  /// abreast: they read the matrix and the preconditioner together, and each has an end of its own.
+  /// What they leave, and all where CG is not the choice, is solved for column by column.
+  ///
+  /// Result   a report for each column; `attempts` has what ran abreast, and the times are the
+  ///          column's share.
+  /// Memory   of eight columns: 17 vectors each, and the vectors of the preconditioner's levels.
+  /// Throws   as `solve`, and ShapeError unless X has as many columns as B.
+  std::vector<SparseReport> solve(Exec const& exec, VectorBlock<MemorySpace> const& B,
+                                  VectorBlock<MemorySpace> const& X);
   /// The same for vectors in the matrix' order, as A.allocate makes them, without two copies of
   /// them.
   ///

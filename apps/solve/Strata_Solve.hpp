@@ -34,7 +34,9 @@ class Progress;
 struct MatrixFile {
   MatrixFileFormat format = MatrixFileFormat::Columns;
   std::string words;  ///< "Matrix Market, coordinate real symmetric", "NumPy <f8, C order"
-  std::int64_t rows = 0, cols = 0;  ///< rows and columns, for the two formats whose header has them
+  std::int64_t rows = 0, cols = 0;  ///< rows and columns, for the formats whose header has them
+  bool is_sparse = false;           ///< a list of entries
+  std::int64_t entries = 0;         ///< entries that it lists
   MatrixMarketHeader market;        ///< header of such a file
 };
 /// Throws   IoError as the readers of headers.
@@ -47,6 +49,7 @@ struct SparseSolveOptions {
   std::string coordinates;                    ///< path of the places of the nodes
   std::string near_null_space;                ///< path of vectors, as columns
   std::string vtk;                            ///< path of x at these places
+  std::string guess;                          ///< path of columns to begin with
   sparse::SparseOptions solver;
 };
 

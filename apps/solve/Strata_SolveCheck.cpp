@@ -3,6 +3,8 @@
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_Solve.hpp>
 #include <core/io/Strata_Npy.hpp>
+#include <core/io/Strata_Npz.hpp>
+#include <core/io/Strata_PetscMatrix.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,18 +17,22 @@ namespace {
 
 // What only one of the two solvers has.
 constexpr std::string_view of_dense[] = {
-    "--locations", "--covariance", "--cond",        "--scaling",         "--layers",
-    "--leaf-size", "--refine",     "--nrhs",        "--log-determinant", "--compare",
-    "--repeat",    "--trace",      "--out-of-core", "--jitter"};
+    "--locations", "--covariance",      "--cond",    "--scaling", "--layers", "--leaf-size",
+    "--refine",    "--log-determinant", "--compare", "--repeat",  "--trace",  "--out-of-core",
+    "--jitter"};
 constexpr std::string_view of_tiles[] = {"--precisions",    "--epsilon",    "--devices",
                                          "--device-memory", "--tile",       "--grid",
                                          "--transport",     "--checkpoint", "--scratch"};
 constexpr std::string_view of_core[] = {"--leaf-size", "--cond",   "--scaling",
                                         "--compare",   "--repeat", "--jitter"};
-constexpr std::string_view of_sparse[] = {
-    "--solver",      "--preconditioner",  "--fill", "--precision", "--restart",
-    "--block-size",  "--strength",        "--nx",   "--ny",        "--nz",
-    "--coordinates", "--near-null-space", "--vtk"};
+constexpr std::string_view of_sparse[] = {"--solver",      "--preconditioner",
+                                          "--fill",        "--precision",
+                                          "--restart",     "--block-size",
+                                          "--strength",    "--nx",
+                                          "--ny",          "--nz",
+                                          "--coordinates", "--near-null-space",
+                                          "--vtk",         "--absolute-tolerance",
+                                          "--stop",        "--guess"};
 
 template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,
@@ -79,6 +85,9 @@ void check_sparse(SolveOptions const& options) {
   bool const sides =
       options.sparse.size.nx > 0 || options.sparse.size.ny > 0 || options.sparse.size.nz > 0;
   require(options.sparse.model || !sides, "--nx, --ny and --nz go with --generate");
+  require(options.nrhs > 0, "--nrhs: a sparse system is solved for 1 column or more");
+  require(options.nrhs == 1 || options.sparse.vtk.empty(), "--vtk has one column; --nrhs is ",
+          options.nrhs);
   double const tolerance = options.refinement.tolerance;
   require(tolerance == 0 || tolerance < 1, "--tolerance: ", tolerance, " is not below 1");
 }
@@ -114,6 +123,21 @@ MatrixFile probe(std::string const& path) {
                        : header.skew    ? "skew-symmetric"
                                         : "general");
     file.rows = header.rows, file.cols = header.cols;
+    file.is_sparse = header.format == MatrixMarketFormat::Coordinate;
+    file.entries = header.entries;
+  } else if (file.format == MatrixFileFormat::Npz) {
+    auto const header = read_npz_header(path);
+    file.words = header.is_sparse ? "SciPy, " + header.format : "NumPy, archive";
+    file.rows = header.rows, file.cols = header.cols;
+    file.is_sparse = header.is_sparse;
+    file.entries = header.entries;
+  } else if (file.format == MatrixFileFormat::Petsc) {
+    auto const header = read_petsc_header(path);
+    file.words = words("PETSc, binary ", header.is_vector ? "vector" : "matrix",
+                       header.has_wide_indices ? ", 64-bit indices" : "");
+    file.rows = header.rows, file.cols = header.cols;
+    file.is_sparse = !header.is_vector;
+    file.entries = header.entries;
   }
   return file;
 }
@@ -131,9 +155,7 @@ bool is_sparse(SolveOptions const& options) {
   if (options.force_sparse || options.force_dense) return options.force_sparse;
   if (options.sparse.model) return true;
   if (options.out_of_core || options.matrix.empty()) return false;
-  return !options.file_error.empty() ||
-         (options.file.format == MatrixFileFormat::MatrixMarket &&
-          options.file.market.format == MatrixMarketFormat::Coordinate);
+  return !options.file_error.empty() || options.file.is_sparse;
 }
 
 void check(SolveOptions const& options) {

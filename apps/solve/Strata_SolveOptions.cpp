@@ -113,7 +113,7 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
   OptionGroup sides(command, "The right-hand side"), group(command, "The run"),
       results(command, "Results");
   auto* const rhs = sides.add("--rhs", options.rhs, "B.npy|.mtx|.csv|.txt",
-                              "right-hand sides, one for sparse [A times a known vector]");
+                              "right-hand sides, as columns [A times known vectors]");
   sides.count("--nrhs", options.nrhs, "M", "number of known vectors [1]", std::int64_t{0})
       ->excludes(rhs);
   group.flag("--compare", options.compare, "also solve with the vendor's fp64 Cholesky");
@@ -159,6 +159,14 @@ void add_sparse_options(CLI::App& command, SolveOptions& options) {
       ->check(CLI::Range(0, 20).description(""));
   group.parsed("--precision", solver.precision, "fp64|fp32|bf16|fp16", stored_precision,
                "precision of the preconditioner [fp32]");
+  group
+      .add("--absolute-tolerance", solver.absolute_tolerance, "E",
+           "a residual ||b - A x|| that will do, too [none]")
+      ->check(CLI::NonNegativeNumber.description(""));
+  group.named("--stop", solver.stop,
+              "what --tolerance bounds; CG alone has others than the residual [residual]");
+  group.add("--guess", options.sparse.guess, "X0.npy|.mtx|.csv|.txt",
+            "columns to begin with, one for each right-hand side [0]");
   group.count("--restart", solver.restart, "K", "basis vectors of a cycle of GMRES [50]");
   group.count("--block-size", solver.amg.block_size, "B",
               "unknowns of a node, one after the other, for AMG [found from the pattern]");

@@ -92,7 +92,8 @@ void read_file(SolveOptions const& options, Progress& progress, Problem& problem
   summary.source = path;
   summary.format = file.words;
   summary.n = file.rows;
-  if (file.format == MatrixFileFormat::MatrixMarket) summary.entries = file.market.entries;
+  if (file.format == MatrixFileFormat::MatrixMarket || file.is_sparse)
+    summary.entries = file.entries;
   if (file.format == MatrixFileFormat::Raw) {
     MatrixBlocks const blocks(path);
     summary.format = blocks.format();
@@ -237,8 +238,7 @@ std::string misfit(std::string const& path, std::size_t rows, std::size_t cols, 
 std::int64_t right_hand_sides(SolveOptions const& options) {
   if (options.rhs.empty()) return options.locations.empty() ? options.nrhs : 1;
   auto const file = probe(options.rhs);
-  if (file.format == MatrixFileFormat::Npy || file.format == MatrixFileFormat::MatrixMarket)
-    return file.cols;
+  if (file.cols > 0) return file.cols;
   // Nothing but all of the file says it.
   return static_cast<std::int64_t>(read_matrix(options.rhs, read_options(options)).extent(1));
 }

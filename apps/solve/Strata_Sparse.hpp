@@ -24,8 +24,8 @@ struct SparseProblem {
   ProblemSummary summary;               ///< bytes of all ranks together
   std::vector<std::int64_t> first_row;  ///< first row of each rank, and the end
   sparse::HostRows rows;                ///< rows of this rank
-  /// vectors of this rank: given, or to be made from the known x
-  std::vector<double> b, x;
+  /// columns of this rank, one after the other: given, or to be made from the known x
+  std::vector<double> b, x, guess;
   bool knows_solution = false;
 };
 
@@ -48,14 +48,16 @@ struct SparseOutcome {
   /// the user gave a tolerance; the default one gives way to fp64's limit
   bool has_tolerance = false;
   bool told_of_modes = false;
-  sparse::SparseReport report;
+  sparse::SparseReport report;  ///< the worst column's
+  std::vector<sparse::SparseReport> columns;
   std::vector<std::pair<std::int64_t, double>>
       history;                          ///< iterations, and the relative residuals after them
   std::optional<double> forward_error;  ///< ||x - known||_oo / ||known||_oo
   double read_seconds = 0, assemble_seconds = 0, total_seconds = 0;
 
   Exit exit() const {
-    if (report.solved() && (!has_tolerance || report.relative_residual <= asked.tolerance))
+    if (report.solved() && (!has_tolerance || asked.stop != sparse::StopNorm::Residual ||
+                            report.relative_residual <= report.tolerance))
       return Exit::Solved;
     return report.status == sparse::KrylovStatus::NotPositiveDefinite ? Exit::NotPositiveDefinite
                                                                       : Exit::NotConverged;

@@ -33,6 +33,36 @@ constexpr auto fields_of(ResidualHistory const*) {
 /// Evenly thinned to about a thousand, with the last one.
 ResidualHistory history_of(SparseOutcome const& outcome);
 
+/// How a column of X came out.
+struct ColumnOutcome {
+  sparse::SparseReport report;  ///< What the solve did.
+};
+/// What is told of a column.
+constexpr auto fields_of(ColumnOutcome const*) {
+  using C = ColumnOutcome;
+  return std::tuple(
+      Field(
+          "ended", [](C const& c) { return c.report.status; }, "How the last attempt ended."),
+      Field(
+          "iterations", [](C const& c) { return c.report.iterations; },
+          "Number of iterations of all attempts."),
+      Field("abreast", [](C const& c) { return c.report.columns_abreast; },
+            "Number of columns that CG solved for in step with this one, itself included; 1: it "
+            "was alone.",
+            {.schema = R"("minimum": 1)"}),
+      Field("relative_residual", [](C const& c) { return c.report.relative_residual; },
+            "Relative residual |b - A x| / |b| in the 2-norm.", {.schema = R"("minimum": 0)"}),
+      Field("backward_error", [](C const& c) { return c.report.backward_error; },
+            "Backward error |b - A x| / (|A| |x| + |b|) in the infinity norm.",
+            {.schema = R"("minimum": 0)"}));
+}
+/// Each column's.
+inline std::vector<ColumnOutcome> column_outcomes(SparseOutcome const& outcome) {
+  std::vector<ColumnOutcome> columns;
+  for (auto const& report : outcome.columns) columns.push_back({report});
+  return columns;
+}
+
 /// All that the document tells.
 constexpr auto fields_of(SparseOutcome const*) {
   using O = SparseOutcome;
@@ -43,15 +73,16 @@ constexpr auto fields_of(SparseOutcome const*) {
             "How the run ended: exit code 0, 3 or 4.",
             {.key = "status",
              .schema = R"("enum": ["solved", "not_positive_definite", "not_converged"])"}),
-      FieldsOf(&O::problem, "", " nrhs "),
-      Field("entries", &O::entries, "Number of entries of both triangles."),
+      FieldsOf(&O::problem), Field("entries", &O::entries, "Number of entries of both triangles."),
       Field("ranks", &O::ranks, "Number of ranks.", {.schema = R"("minimum": 1)"}),
       Field("colours", &O::colours, "Number of colours of the Gauss-Seidel sweep, on rank 0."),
       Field("asked", &O::asked, "Choices that were asked for."), FieldsOf(&O::report),
       Field("history", &history_of,
             "Relative residual as the method estimates it after these iterations, over all "
             "attempts; thinned to about a thousand."),
-      Field("forward_error", &O::forward_error, "Error ||x - known||_oo / ||known||_oo.",
+      Field("columns", &column_outcomes, "What became of each column of X."),
+      Field("forward_error", &O::forward_error,
+            "Error ||x - known||_oo / ||known||_oo; the largest of several columns.",
             {.absent = "the solution is not known, or not the only one", .schema = R"("minimum": 0)"}),
       FieldGroup{"seconds", "Where the time went."},
       Field("read_seconds", &O::read_seconds, "Time to read the files.",
@@ -68,6 +99,7 @@ constexpr auto key_order(SparseOutcome const*) {
                     "ended",
                     "problem",
                     "n",
+                    "nrhs",
                     "entries",
                     "symmetric",
                     "ranks",
@@ -88,6 +120,7 @@ constexpr auto key_order(SparseOutcome const*) {
                     "coarse_solve",
                     "attempts",
                     "history",
+                    "columns",
                     "iterations",
                     "backward_error",
                     "forward_error",

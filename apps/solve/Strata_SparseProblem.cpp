@@ -3,6 +3,8 @@
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
+#include <core/io/Strata_Npz.hpp>
+#include <core/io/Strata_PetscMatrix.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,13 +22,16 @@ using sparse::HostRows;
 
 // Entries are read (24 bytes), sorted into rows (16), and spread over the ranks in messages (16).
 // They are stored for products and for sweeps (12 and 16), and once more by the levels of multigrid
-// and their set-up. A host has `share` of all but what is read from a file, which one host has
-// whole.
+// and their set-up. A host has `share` of that, and of a file that one rank reads all.
 void require_memory(SparseProblem& problem, SolveOptions const& options, double entries,
                     double listed, double share) {
-  double const vectors = 8.0 * (options.sparse.solver.restart + 30);
+  constexpr double abreast = 8 * 40;  // vectors of columns that go abreast
+  double const columns = static_cast<double>(problem.summary.nrhs),
+               vectors = 8.0 * (options.sparse.solver.restart + 30 + 4 * columns +
+                                (columns > 1 ? abreast : 0));
+  double const read = 24 * listed * (options.file.format == MatrixFileFormat::MatrixMarket ? share : 1);
   double const bytes =
-      24 * listed + share * (120 * entries + vectors * static_cast<double>(problem.summary.n));
+      read + share * (120 * entries + vectors * static_cast<double>(problem.summary.n));
   require_memory(
       memory_limit(options.max_memory), bytes,
       words("a sparse system of order ", problem.summary.n, " with ", entries,
@@ -35,27 +40,52 @@ void require_memory(SparseProblem& problem, SolveOptions const& options, double 
   problem.summary.bytes_needed = static_cast<std::size_t>(bytes);
 }
 
-// On rank 0.
-HostRows read_file(SolveOptions const& options, Progress& progress, SparseProblem& problem) {
+// The part of the ranks that work on this host.
+double share_of_host(Communicator const& comm) {
+  auto const hosts = comm.hosts();
+  auto const here =
+      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm.rank())]);
+  return static_cast<double>(here) / comm.size();
+}
+
+// What is known of the file before its entries are read; `share` of them on this host.
+void look_at_file(SolveOptions const& options, double share, SparseProblem& problem) {
   std::string const& path = options.matrix;
-  auto const& header = options.file.market;
-  require(options.file.format == MatrixFileFormat::MatrixMarket, path,
-          ": a sparse matrix is read from a Matrix Market coordinate file; leave --sparse "
-          "out for a dense one");
-  require(header.format == MatrixMarketFormat::Coordinate, path,
-          ": an array is a dense matrix; leave --sparse out");
+  auto const& header = options.file;
+  require(header.is_sparse, path,
+          ": a sparse matrix is read from a Matrix Market coordinate file, SciPy's .npz or PETSc's "
+          "binary file; leave --sparse out for a dense one");
   require(header.rows == header.cols, path, ": the matrix is ", header.rows, " x ", header.cols,
           ", must be square");
   // A few bytes of file never cost much memory.
   require(header.rows <= (1 << 20) || header.entries >= header.rows / 2, path, ": ", header.entries,
           " entries in a matrix of order ", header.rows, ": it has empty rows and is singular");
   problem.summary.source = path;
-  problem.summary.format = options.file.words;
+  problem.summary.format = header.words;
   problem.summary.n = header.rows;
   double const listed = static_cast<double>(header.entries);
-  require_memory(problem, options, header.symmetric ? 2 * listed : listed, listed, 1);
-  return sparse::host_rows(
-      std::get<CoordinateMatrix>(read_matrix_market(path, read_options(options, &progress))));
+  require_memory(problem, options, header.market.symmetric ? 2 * listed : listed, listed, share);
+}
+
+// Ranks read a Matrix Market file together, and rank 0 any other.
+void read_rows(SolveOptions const& options, Communicator const& comm, Progress& progress,
+               SparseProblem& problem) {
+  std::string const& path = options.matrix;
+  auto const reading = read_options(options, &progress);
+  double const share = share_of_host(comm);
+  comm.agree([&] { look_at_file(options, share, problem); });
+  problem.first_row = sparse::even_partition(problem.summary.n, comm.size());
+  if (options.file.format == MatrixFileFormat::MatrixMarket) {
+    problem.rows = sparse::read_rows(comm, path, problem.first_row, reading);
+    return;
+  }
+  auto const whole = comm.agree([&] {
+    if (comm.rank() != 0) return HostRows();
+    bool const is_archive = options.file.format == MatrixFileFormat::Npz;
+    return sparse::host_rows(is_archive ? read_sparse_npz(path, reading)
+                                        : read_petsc_matrix(path, reading));
+  });
+  problem.rows = sparse::scattered(comm, problem.first_row, whole);
 }
 
 sparse::ModelSize resolved(SolveOptions const& options) {
@@ -71,16 +101,14 @@ void make_rows(SolveOptions const& options, Communicator const& comm, Progress& 
                SparseProblem& problem) {
   auto const model = *options.sparse.model;
   auto const size = resolved(options);
-  auto const hosts = comm.hosts();
-  auto const on_this_host =
-      std::count(hosts.begin(), hosts.end(), hosts[static_cast<std::size_t>(comm.rank())]);
+  double const share = share_of_host(comm);
   comm.agree([&] {
     problem.summary.n = sparse::model_rows(model, size);
     double const width = model == sparse::ModelProblem::Elasticity  ? 81
                          : model == sparse::ModelProblem::Poisson27 ? 27
                                                                     : 7;
     require_memory(problem, options, width * static_cast<double>(problem.summary.n), 0,
-                   static_cast<double>(on_this_host) / comm.size());
+                   share);
     problem.summary.source =
         model == sparse::ModelProblem::Graph
             ? words("graph, ", size.nx, " vertices, seed ", options.generator.seed)
@@ -94,30 +122,44 @@ void make_rows(SolveOptions const& options, Communicator const& comm, Progress& 
   });
 }
 
-// Each rank's part of a vector that rank 0 has.
-std::vector<double> scattered(Communicator const& comm, std::vector<std::int64_t> const& first,
-                              std::vector<double> const& whole) {
+// Each rank's part of a vector that rank 0 has, behind `mine`.
+void scatter(Communicator const& comm, std::vector<std::int64_t> const& first, double const* whole,
+             std::vector<double>& mine) {
   std::vector<std::vector<double>> to(static_cast<std::size_t>(comm.size()));
   if (comm.rank() == 0)
     for (std::size_t rank = 0; rank < to.size(); ++rank)
-      to[rank].assign(whole.begin() + first[rank], whole.begin() + first[rank + 1]);
-  return comm.exchange(std::move(to)).front();
+      to[rank].assign(whole + first[rank], whole + first[rank + 1]);
+  auto const part = comm.exchange(std::move(to)).front();
+  mine.insert(mine.end(), part.begin(), part.end());
 }
 
-void read_rhs(SolveOptions const& options, Communicator const& comm, Progress& progress,
-              SparseProblem& problem) {
+// Columns of --rhs, or of known vectors; the same on all ranks.
+std::int64_t columns_of(SolveOptions const& options, Communicator const& comm) {
+  auto const known =
+      comm.agree([&] { return comm.rank() == 0 ? right_hand_sides(options) : std::int64_t{0}; });
+  return comm.gather(known).front();
+}
+
+// This rank's part of a file's columns, of which there must be as many as right-hand sides.
+std::vector<double> read_columns(std::string const& path, SolveOptions const& options,
+                                 Communicator const& comm, Progress& progress,
+                                 ProblemSummary const& summary,
+                                 std::vector<std::int64_t> const& first_row) {
   auto const whole = comm.agree([&] {
-    std::vector<double> b;
-    if (comm.rank() != 0) return b;
-    progress.phase("reading " + options.rhs);
-    auto const B = read_matrix(options.rhs, read_options(options, &progress));
-    require(static_cast<std::int64_t>(B.extent(0)) == problem.summary.n && B.extent(1) == 1,
-            misfit(options.rhs, B.extent(0), B.extent(1), problem.summary.n));
-    b.assign(B.data(), B.data() + B.extent(0));
-    return b;
+    if (comm.rank() != 0) return HostMatrix();
+    progress.phase("reading " + path);
+    auto const B = read_matrix(path, read_options(options, &progress));
+    auto const rows = static_cast<std::int64_t>(B.extent(0)),
+               cols = static_cast<std::int64_t>(B.extent(1));
+    require(rows == summary.n && cols > 0, misfit(path, B.extent(0), B.extent(1), summary.n));
+    require(cols == summary.nrhs, path, ": ", cols, " columns, there are ", summary.nrhs,
+            " right-hand sides");
+    return B;
   });
-  problem.b = scattered(comm, problem.first_row, whole);
-  problem.summary.rhs = options.rhs;
+  std::vector<double> mine;
+  for (std::int64_t j = 0; j < summary.nrhs; ++j)
+    scatter(comm, first_row, comm.rank() == 0 ? whole.data() + j * summary.n : nullptr, mine);
+  return mine;
 }
 
 }  // namespace
@@ -125,28 +167,36 @@ void read_rhs(SolveOptions const& options, Communicator const& comm, Progress& p
 SparseProblem set_up_sparse(SolveOptions const& options, Communicator const& comm,
                             Progress& progress) {
   SparseProblem problem;
+  problem.summary.nrhs = columns_of(options, comm);
   progress.phase(options.sparse.model ? "generating the matrix" : "reading " + options.matrix);
   if (options.sparse.model) {
     make_rows(options, comm, progress, problem);
   } else {
-    auto const whole = comm.agree(
-        [&] { return comm.rank() == 0 ? read_file(options, progress, problem) : HostRows(); });
-    problem.summary.n = comm.gather(problem.summary.n).front();
-    problem.first_row = sparse::even_partition(problem.summary.n, comm.size());
-    problem.rows = sparse::scattered(comm, problem.first_row, whole);
+    read_rows(options, comm, progress, problem);
   }
   if (!options.rhs.empty()) {
-    read_rhs(options, comm, progress, problem);
+    problem.b =
+        read_columns(options.rhs, options, comm, progress, problem.summary, problem.first_row);
+    problem.summary.rhs = options.rhs;
   } else {
     auto const rank = static_cast<std::size_t>(comm.rank());
     problem.knows_solution = true;
     problem.summary.rhs = "A times a known vector";
     problem.x = comm.agree([&] {
-      auto const X = known_solution(problem.summary.n, 1, options.generator.seed);
-      return std::vector<double>(X.data() + problem.first_row[rank],
-                                 X.data() + problem.first_row[rank + 1]);
+      auto const X =
+          known_solution(problem.summary.n, problem.summary.nrhs, options.generator.seed);
+      std::vector<double> mine;
+      for (std::int64_t j = 0; j < problem.summary.nrhs; ++j) {
+        auto const* const column = X.data() + j * problem.summary.n;
+        mine.insert(mine.end(), column + problem.first_row[rank],
+                    column + problem.first_row[rank + 1]);
+      }
+      return mine;
     });
   }
+  if (!options.sparse.guess.empty())
+    problem.guess = read_columns(options.sparse.guess, options, comm, progress, problem.summary,
+                                 problem.first_row);
   return problem;
 }
 

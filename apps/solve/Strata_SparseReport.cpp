@@ -26,7 +26,11 @@ void show_problem(Report& report, SparseOutcome const& outcome) {
   report.show("format", outcome.problem.format);
   report.only_screen("order, entries", words(outcome.problem.n, ", ", outcome.entries));
   report.show("symmetric", found.symmetric);
-  report.show("right-hand side", outcome.problem.rhs);
+  if (outcome.columns.size() > 1)
+    report.only_screen("right-hand sides",
+                       words(outcome.columns.size(), ", ", outcome.problem.rhs));
+  else
+    report.show("right-hand side", outcome.problem.rhs);
   report.show("ranks", outcome.ranks);
   report.only_screen("memory needed",
                      "about " + in_bytes(static_cast<double>(outcome.problem.bytes_needed)) +
@@ -86,7 +90,7 @@ void show_digits(Report& report, sparse::SparseReport const& found) {
 
 void show_solution(Report& report, SparseOutcome const& outcome) {
   auto const& found = outcome.report;
-  report.section("Solution");
+  report.section(outcome.columns.size() > 1 ? "Solution of the worst column" : "Solution");
   bool const varies =
       std::any_of(found.attempts.begin(), found.attempts.end(), [&](auto const& attempt) {
         return attempt.preconditioner != found.attempts.front().preconditioner;
@@ -113,14 +117,13 @@ void show_solution(Report& report, SparseOutcome const& outcome) {
   bool const has_none = found.digits() == 0;
   show_digits(report, found);
   report.only_screen("left out of b", is_projected ? text("%.2e", found.incompatible) : "");
-  report.only_screen(
-      "relative residual",
-      words(text("%.2e  (limit %.2e)  ", found.relative_residual, outcome.asked.tolerance),
-            outcome.exit() != Exit::Solved ? "FAILED"
-            : has_none                     ? "PASSED, but x may have no right digit"
-            : is_projected                 ? "PASSED, by least squares"
-            : at_limit                     ? "PASSED, at fp64's limit"
-                                           : "PASSED"));
+  report.only_screen("relative residual",
+                     words(text("%.2e  (limit %.2e)  ", found.relative_residual, found.tolerance),
+                           outcome.exit() != Exit::Solved ? "FAILED"
+                           : has_none                     ? "PASSED, but x may have no right digit"
+                           : is_projected                 ? "PASSED, by least squares"
+                           : at_limit                     ? "PASSED, at fp64's limit"
+                                                          : "PASSED"));
 }
 
 void explain_limit(std::ostream& out, SparseOutcome const& outcome) {

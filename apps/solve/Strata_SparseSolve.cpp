@@ -31,6 +31,7 @@ using Exec = Kokkos::DefaultExecutionSpace;
 using sparse::Communicator;
 using Matrix = sparse::DistributedMatrix<Exec>;
 using Vec = sparse::Vector<double, Exec::memory_space>;
+using Block = sparse::VectorBlock<Exec::memory_space>;
 
 // In the caller's order.
 Vec natural(Exec const& exec, Communicator const& comm, std::vector<double> const& numbers) {
@@ -52,15 +53,25 @@ std::vector<double> on_host(Exec const& exec, Vec const& x) {
   return numbers;
 }
 
-Vec right_hand_side(Exec const& exec, Matrix const& A, SparseProblem const& problem) {
+// Columns of this rank, one after the other.
+Block columns(Vec const& numbers, std::int64_t rows, std::int64_t count) {
+  return Block(numbers.data(), static_cast<std::size_t>(rows), static_cast<std::size_t>(count));
+}
+
+Vec right_hand_sides(Exec const& exec, Matrix const& A, SparseProblem const& problem,
+                     std::int64_t count) {
   if (!problem.knows_solution) return natural(exec, A.comm(), problem.b);
   auto const vector = [&] { return A.allocate<double>(exec, "strata::solve::product"); };
   auto const x = A.comm().agree(vector), Ax = A.comm().agree(vector);
-  auto const b = natural(exec, A.comm(), problem.x);
-  A.gather(exec, b, x);
-  A.multiply(exec, x, Ax);
-  A.scatter(exec, Ax, b);
-  return b;
+  auto const all = natural(exec, A.comm(), problem.x);
+  auto const B = columns(all, A.rows(), count);
+  for (std::int64_t j = 0; j < count; ++j) {
+    Vec const b(Kokkos::subview(B, Kokkos::ALL, j));
+    A.gather(exec, b, x);
+    A.multiply(exec, x, Ax);
+    A.scatter(exec, Ax, b);
+  }
+  return all;
 }
 
 // NaN if a number of x is; on a rank without rows 0.
@@ -78,14 +89,36 @@ double forward_error(Communicator const& comm, std::vector<double> const& x,
   return size > 0 ? difference / size : difference;
 }
 
+// The largest of the columns' errors.
+double forward_error(Communicator const& comm, std::vector<double> const& x,
+                     std::vector<double> const& known, std::int64_t rows, std::int64_t count) {
+  double most = 0;
+  for (std::int64_t j = 0; j < count; ++j) {
+    auto const of_column = [&](std::vector<double> const& all) {
+      return std::vector<double>(all.begin() + j * rows, all.begin() + (j + 1) * rows);
+    };
+    double const error = forward_error(comm, of_column(x), of_column(known));
+    most = error <= most ? most : error;
+  }
+  return most;
+}
+
 // The whole solution on rank 0, nothing elsewhere.
-std::vector<double> gathered(Communicator const& comm, std::vector<double> mine) {
+HostMatrix gathered(Communicator const& comm, std::vector<double> mine,
+                    std::vector<std::int64_t> const& first_row, std::int64_t count) {
   std::vector<std::vector<double>> to(static_cast<std::size_t>(comm.size()));
   to.front() = std::move(mine);
-  std::vector<double> whole;
-  for (auto const& part : comm.exchange(std::move(to)))
-    whole.insert(whole.end(), part.begin(), part.end());
-  return whole;
+  auto const parts = comm.exchange(std::move(to));
+  if (comm.rank() != 0) return {};
+  HostMatrix const X("strata::solve::X", static_cast<std::size_t>(first_row.back()),
+                     static_cast<std::size_t>(count));
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    std::int64_t const rows = first_row[rank + 1] - first_row[rank];
+    for (std::int64_t j = 0; j < count; ++j)
+      std::copy_n(parts[rank].begin() + j * rows, rows,
+                  X.data() + j * first_row.back() + first_row[rank]);
+  }
+  return X;
 }
 
 // Of a file's matrix each row after the other.
@@ -134,6 +167,16 @@ sparse::SparseOptions asked(SolveOptions const& options) {
   return solver;
 }
 
+// Of one that is not solved, or has the largest residual; with the time of all.
+sparse::SparseReport worst(std::vector<sparse::SparseReport> const& columns) {
+  auto report = *std::ranges::max_element(columns, {}, [](auto const& column) {
+    return std::pair(!column.solved(), column.relative_residual);
+  });
+  report.solve_seconds = 0;
+  for (auto const& column : columns) report.solve_seconds += column.solve_seconds;
+  return report;
+}
+
 bool is_triangular(Communicator const& comm, SparseProblem const& problem) {
   auto const first = problem.first_row[static_cast<std::size_t>(comm.rank())];
   auto const& rows = problem.rows;
@@ -149,9 +192,15 @@ bool is_triangular(Communicator const& comm, SparseProblem const& problem) {
   return has_below != has_above;
 }
 
-// All that ranks do together; x is the whole solution on rank 0.
+// Nothing is known that A maps to 0.
+bool has_one_solution(sparse::RowKind const& rows) {
+  return rows.empty == 0 && rows.floating_parts == 0 && rows.null_vectors == 0 &&
+         !rows.maps_constants_to_zero;
+}
+
+// All that ranks do together; X is the whole solution on rank 0.
 SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseProblem problem,
-                  Progress& progress, std::vector<double>& x, Answer& found) {
+                  Progress& progress, HostMatrix& X, Answer& found) {
   Exec const exec;
   bool const reports = comm.rank() == 0;
   SparseOutcome outcome;
@@ -166,9 +215,10 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   sparse::MatrixOptions how;
   how.on_progress = progress.listener();
   Matrix const A = sparse::make_matrix(exec, comm, std::exchange(problem.rows, {}), how);
-  auto const b = right_hand_side(exec, A, problem);
-  auto const solution =
-      natural(exec, comm, std::vector<double>(static_cast<std::size_t>(A.rows()), 0.0));
+  std::int64_t const count = outcome.problem.nrhs;
+  auto const b = right_hand_sides(exec, A, problem, count);
+  problem.guess.resize(static_cast<std::size_t>(A.rows() * count), 0.0);
+  auto const solution = natural(exec, comm, problem.guess);
   exec.fence("strata::solve::assembled");
   outcome.entries = A.global_entries();
   outcome.colours = A.order().colours;
@@ -177,7 +227,6 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   auto choices = outcome.asked;
   auto const tell = falls_to(choices.tolerance, progress);
   choices.amg.on_progress = progress.listener();
-  choices.amg.keeps_patterns = false;
   choices.monitor = [&](std::int64_t iteration, double residual) {
     outcome.history.emplace_back(iteration, residual);
     tell(residual);
@@ -195,16 +244,18 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   outcome.report = solver.set_up_report();
   if (reports) warn(std::cerr, outcome);
   progress.phase("solving");
-  outcome.report = solver.solve(exec, b, solution);
+  outcome.columns =
+      solver.solve(exec, columns(b, A.rows(), count), columns(solution, A.rows(), count));
+  outcome.report = worst(outcome.columns);
   auto mine = on_host(exec, solution);
-  auto const& rows = outcome.report.rows;
-  bool const is_the_only_one = rows.empty == 0 && rows.floating_parts == 0 &&
-                               rows.null_vectors == 0 && !rows.maps_constants_to_zero;
-  if (problem.knows_solution && is_the_only_one)
-    outcome.forward_error = forward_error(comm, mine, problem.x);
-  found = answer(comm, mine, problem.first_row[static_cast<std::size_t>(comm.rank())]);
+  if (problem.knows_solution && has_one_solution(outcome.report.rows))
+    outcome.forward_error = forward_error(comm, mine, problem.x, A.rows(), count);
+  if (count == 1)
+    found = answer(comm, mine, problem.first_row[static_cast<std::size_t>(comm.rank())]);
+  if (count > 1 || !options.output.empty() || !options.sparse.vtk.empty())
+    X = gathered(comm, std::move(mine), problem.first_row, count);
+  if (count > 1 && reports) found = answer(X);
   found.block_size = outcome.report.block_size;
-  if (!options.output.empty() || !options.sparse.vtk.empty()) x = gathered(comm, std::move(mine));
   return outcome;
 }
 
@@ -229,16 +280,17 @@ Exit solve_sparse(SolveOptions const& options) {
       });
     });
     double const read_seconds = watch.lap();
-    std::vector<double> x;
+    HostMatrix X;
     Answer found;
     auto outcome = as_usage_of_ranks(
-        [&] { return run(options, comm, std::move(problem), progress, x, found); });
+        [&] { return run(options, comm, std::move(problem), progress, X, found); });
     outcome.read_seconds = read_seconds;
     outcome.total_seconds = total.lap();
     publish(comm, progress, options.json, [&] {
-      if (!options.output.empty())
-        write_matrix(options.output, ConstHostMatrix(x.data(), x.size(), 1), progress.listener());
-      if (!options.sparse.vtk.empty()) write_vtk(options.sparse.vtk, places, x);
+      if (!options.output.empty()) write_matrix(options.output, X, progress.listener());
+      if (!options.sparse.vtk.empty())
+        write_vtk(options.sparse.vtk, places,
+                  std::vector<double>(X.data(), X.data() + X.extent(0)));
       auto told = report(outcome);
       if (options.brief) told.hide_table();
       return told;

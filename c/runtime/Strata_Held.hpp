@@ -75,7 +75,7 @@ struct DenseFactor {
   /// Factor another matrix of the order. Throws as CholeskyFactor::refactor, and what Operand
   /// throws.
   void update(Uplo uplo, double const* data, std::int64_t ld) {
-    auto const n = A.matrix().rows;
+    auto const n = factor.report().n;
     A = Operand<double const>(exec, data, n, n, ld, part_of(uplo));
     factor.refactor(exec, as_lower(A, uplo));
   }

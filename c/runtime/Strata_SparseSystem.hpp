@@ -14,6 +14,7 @@
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -25,15 +26,18 @@ struct SparsePreconditioner {
   using Matrix = sparse::DistributedMatrix<Exec>;
   using Reals = sparse::Vector<double, Memory>;
 
-  /// Collective. Throws what the preconditioner's set-up throws.
-  SparsePreconditioner(Exec const& exec, Matrix const& A, sparse::SparseOptions const& options)
+  /// What multigrid keeps of a pattern.
+  using Kept = std::shared_ptr<sparse::detail::KeptLevels<Exec>>;
+
+  /// `keeps_pattern`: for another with other values, which is given `old` of this one. Collective.
+  /// Throws what the preconditioner's set-up throws.
+  SparsePreconditioner(Exec const& exec, Matrix const& A, sparse::SparseOptions const& options,
+                       bool keeps_pattern = false, Kept const& old = nullptr)
       : matrix(A),
         r(matrix.allocate<double>(exec, "strata::c::preconditioner::r")),
         z(matrix.allocate<double>(exec, "strata::c::preconditioner::z")) {
     using Cycle = sparse::AlgebraicMultigrid<Exec, double>;
     using Factor = sparse::IncompleteFactor<Exec, double>;
-    auto single = sparse::single_level(matrix);
-    single.steps = options.amg.steps;
     switch (options.preconditioner) {
       case sparse::PreconditionerKind::None:
         return;
@@ -48,21 +52,19 @@ struct SparsePreconditioner {
         return;
       case sparse::PreconditionerKind::Chebyshev:
       case sparse::PreconditionerKind::L1Jacobi:
-        single.smoother = options.preconditioner == sparse::PreconditionerKind::Chebyshev
-                              ? sparse::Smoother::Chebyshev
-                              : sparse::Smoother::L1Jacobi;
-        M = Cycle(exec, single, options.precision);
+      case sparse::PreconditionerKind::GaussSeidel:
+        M = Cycle(exec, one_level(options), options.precision);
         return;
       case sparse::PreconditionerKind::Jacobi:
         M = sparse::Jacobi<Exec, double>(exec, matrix);
         return;
-      case sparse::PreconditionerKind::GaussSeidel:
-        M = Cycle(exec, single, options.precision);
-        return;
       default:
         auto amg = options.amg;
-        amg.keeps_patterns = false;
-        M = Cycle(exec, sparse::make_algebraic_hierarchy(exec, matrix, amg), options.precision);
+        amg.keeps_patterns = keeps_pattern;
+        auto const levels = sparse::make_algebraic_hierarchy(exec, matrix, amg, {}, old);
+        has_old_pattern = levels.has_old_pattern;
+        kept = levels.kept;
+        M = Cycle(exec, levels, options.precision);
     }
   }
   /// result = M^-1 natural, both in the caller's order. Collective; enqueued.
@@ -72,8 +74,22 @@ struct SparsePreconditioner {
     matrix.scatter(exec, z, result);
   }
 
+  /// The matrix with the smoother that is asked for.
+  sparse::TransferHierarchy<Exec> one_level(sparse::SparseOptions const& options) const {
+    using sparse::PreconditionerKind, sparse::Smoother;
+    auto result = sparse::single_level(matrix);
+    result.steps = options.amg.steps;
+    result.smoother = options.preconditioner == PreconditionerKind::Chebyshev ? Smoother::Chebyshev
+                      : options.preconditioner == PreconditionerKind::L1Jacobi
+                          ? Smoother::L1Jacobi
+                          : Smoother::GaussSeidel;
+    return result;
+  }
+
   Matrix matrix;
   sparse::Preconditioner<Exec, double> M;
+  Kept kept;
+  bool has_old_pattern = false;  ///< multigrid's aggregates and patterns are an older matrix's
   Reals r, z;
 };
 

@@ -138,12 +138,12 @@ void MatrixBlocks::State::open(MatrixBlocksOptions const& options) {
       return open_raw(options);
     case MatrixFileFormat::MatrixMarket:
       return open_text(options);
-    case MatrixFileFormat::Columns:
+    default:
       break;
   }
-  throw IoError(path +
-                ": columns of text can't be read in blocks; Matrix Market arrays, .npy and raw "
-                "numbers can");
+  throw IoError(detail::message(path, ": ", name_of(matrix_file_format(path)),
+                                " can't be read in blocks; Matrix Market arrays, .npy and raw "
+                                "numbers can"));
 }
 
 MatrixBlocks::MatrixBlocks(std::string const& path, MatrixBlocksOptions const& options)

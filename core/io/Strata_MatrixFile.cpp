@@ -6,6 +6,8 @@
 #include <core/io/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
+#include <core/io/Strata_Npz.hpp>
+#include <core/io/Strata_PetscMatrix.hpp>
 #include <core/io/detail/Strata_ColumnsStream.hpp>
 #include <core/io/files/Strata_ByteSource.hpp>
 
@@ -46,6 +48,12 @@ HostMatrix read(std::string const& path, MatrixFileFormat format, ReadOptions co
   switch (format) {
     case MatrixFileFormat::Npy:
       return read_npy(path, options).values;
+    case MatrixFileFormat::Npz:
+      if (read_npz_header(path).is_sparse) return to_dense(read_sparse_npz(path, options), options);
+      return read_npz(path, options).values;
+    case MatrixFileFormat::Petsc:
+      if (read_petsc_header(path).is_vector) return read_petsc_vector(path, options);
+      return to_dense(read_petsc_matrix(path, options), options);
     case MatrixFileFormat::Raw:
       return read_raw(path, options);
     case MatrixFileFormat::Columns:
@@ -75,7 +83,8 @@ HostMatrix read_symmetric_matrix(std::string const& path, ReadOptions const& opt
 }
 
 void require_matrix_name(std::string const& path) {
-  STRATA_REQUIRE(ValueError, promised_format(path), path,
+  auto const format = promised_format(path);
+  STRATA_REQUIRE(ValueError, format && format != MatrixFileFormat::Npz, path,
                  ": no format is known by this name; a matrix is written as .npy, .mtx, .mtx.gz, "
                  ".csv or .txt");
 }

@@ -16,8 +16,9 @@ namespace strata {
 /// Result   the whole matrix, zeros included; a vector is n x 1. In text columns, lines that are
 ///          blank or begin with # are passed over.
 /// Throws   IoError "path...", MemoryError: see `matrix_file_format`, `read_matrix_market`,
-///          `to_dense`, `read_npy` and `MatrixBlocks`; for text columns, IoError "path:line: ..."
-///          for what is no finite number in the range of fp64, and for lines of unlike length.
+///          `to_dense`, `read_npy`, `read_npz`, `read_petsc_matrix` and `MatrixBlocks`; for text
+///          columns, IoError "path:line: ..." for what is no finite number in the range of fp64,
+///          and for lines of unlike length.
 HostMatrix read_matrix(std::string const& path, ReadOptions const& options = {});
 
 /// As `read_matrix`, for a matrix that must be symmetric. It is so by its header, or by its numbers

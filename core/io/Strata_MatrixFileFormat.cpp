@@ -14,7 +14,6 @@ namespace {
 
 // Formats that are common and not read, by their first bytes, and the way out of each.
 void refuse_others(std::string const& path, std::string_view first) {
-  constexpr std::string_view petsc("\0\x12\x7b\x50", 4);
   auto const stem = std::filesystem::path(path).stem().string();
   // The line that writes it as .mtx: `imports`, and what makes the matrix.
   auto const line = [&](char const* imports, std::string const& matrix) {
@@ -22,10 +21,6 @@ void refuse_others(std::string const& path, std::string_view first) {
            "; scipy.io.mmwrite('" + stem + ".mtx', " + matrix + ")\"";
   };
   std::pair<std::string_view, std::string> const others[] = {
-      {"PK\x03\x04",
-       "an archive (.npz, .zip); write the one array in it with numpy.save as .npy. Is it SciPy's "
-       "sparse matrix, then" +
-           line(", scipy.sparse", "scipy.sparse.load_npz('" + path + "')")},
       {"BZh", "compressed by bzip2; bunzip2 it, or compress it by gzip"},
       {"\xfd"
        "7zX",
@@ -33,19 +28,22 @@ void refuse_others(std::string const& path, std::string_view first) {
       {"MATL", "a file of MATLAB (.mat);" + line("", "scipy.io.loadmat('" + path + "')['A']") +
                    ", if it is called A there"},
       {"\x89HDF", "a file of HDF5 (.mat of version 7.3, .h5); in MATLAB save it by save('" + path +
-                      "', 'A', '-v7')"},
-      {petsc,
-       "a binary matrix of PETSc; MatView with the format ascii_matrixmarket writes it as .mtx"}};
+                      "', 'A', '-v7')"}};
   for (auto const& [begin, what] : others)
     STRATA_REQUIRE(IoError, !first.starts_with(begin), path, ": ", what);
 }
 
 // What the first bytes tell; text that is not Matrix Market can be anything.
 std::optional<MatrixFileFormat> shown(std::string const& path) {
-  char bytes[4] = {};
+  constexpr std::string_view wide("\0\0\0\0", 4), petsc("\0\x12\x7b", 3);
+  char bytes[8] = {};
   std::size_t const got = FileSource(path).read_at(0, bytes, sizeof bytes);
   std::string_view const first(bytes, got);
   if (first.starts_with('\x93')) return MatrixFileFormat::Npy;
+  if (first.starts_with("PK\x03\x04")) return MatrixFileFormat::Npz;
+  bool const is_petsc =
+      first.starts_with(petsc) || (first.starts_with(wide) && first.substr(4).starts_with(petsc));
+  if (is_petsc) return MatrixFileFormat::Petsc;
   refuse_others(path, first);
   bool const is_market = is_gzip(bytes, got) || first.starts_with("%%");
   if (is_market) return MatrixFileFormat::MatrixMarket;
@@ -59,6 +57,7 @@ std::optional<MatrixFileFormat> shown(std::string const& path) {
 std::optional<MatrixFileFormat> promised_format(std::string_view path) {
   if (path.ends_with(".mtx") || path.ends_with(".mtx.gz")) return MatrixFileFormat::MatrixMarket;
   if (path.ends_with(".npy")) return MatrixFileFormat::Npy;
+  if (path.ends_with(".npz")) return MatrixFileFormat::Npz;
   if (path.ends_with(".csv") || path.ends_with(".txt")) return MatrixFileFormat::Columns;
   return {};
 }
@@ -69,8 +68,10 @@ MatrixFileFormat matrix_file_format(std::string const& path) {
       !by_name || !by_content || *by_name == *by_content || *by_content == MatrixFileFormat::Raw;
   STRATA_REQUIRE(IoError, agree, path, ": by its name ", name_of(*by_name), ", by its content ",
                  name_of(*by_content), ": rename it");
-  STRATA_REQUIRE(IoError, by_content || by_name != MatrixFileFormat::Npy, path,
-                 ": by its name a .npy file of NumPy, but it does not begin as one");
+  bool const is_numpys = by_name == MatrixFileFormat::Npy || by_name == MatrixFileFormat::Npz;
+  STRATA_REQUIRE(IoError, by_content || !is_numpys, path, ": by its name ",
+                 name_of(by_name.value_or(MatrixFileFormat::Npy)),
+                 ", but it does not begin as one");
   return by_content ? *by_content : by_name.value_or(MatrixFileFormat::MatrixMarket);
 }
 

@@ -15,6 +15,8 @@ namespace strata {
 enum class MatrixFileFormat {
   MatrixMarket,  ///< plain or gzip
   Npy,           ///< an array of NumPy's
+  Npz,           ///< an archive of NumPy's or SciPy's
+  Petsc,         ///< a binary matrix or vector of PETSc's
   Raw,           ///< numbers that a sidecar PATH.json describes, see `MatrixBlocks`
   Columns,  ///< text: a row of the matrix on each line, its numbers separated by commas or blanks
 };
@@ -23,6 +25,8 @@ constexpr auto names_of(MatrixFileFormat) {
   return enum_names<MatrixFileFormat>("format",
                                       {{MatrixFileFormat::MatrixMarket, "a Matrix Market file"},
                                        {MatrixFileFormat::Npy, "a .npy file of NumPy"},
+                                       {MatrixFileFormat::Npz, "a .npz archive of NumPy"},
+                                       {MatrixFileFormat::Petsc, "a binary file of PETSc"},
                                        {MatrixFileFormat::Raw, "raw numbers"},
                                        {MatrixFileFormat::Columns, "columns of numbers"}});
 }
@@ -32,7 +36,7 @@ constexpr auto names_of(MatrixFileFormat) {
 /// Result   columns only if the name ends in .csv or .txt; what is not told is taken for Matrix
 ///          Market, whose reader says what is wrong with it.
 /// Throws   IoError "path: ..." if the name promises another format than the first bytes show
-///          (.npy, .mtx, .mtx.gz, .csv, .txt), or if it is an archive (.npz).
+///          (.npy, .npz, .mtx, .mtx.gz, .csv, .txt), or if it is one that is not read.
 MatrixFileFormat matrix_file_format(std::string const& path);
 
 /// The format that the ending of a file's name promises; none for another ending.

@@ -128,8 +128,8 @@ MatrixMarketHeader read_market_header(LineReader& lines) {
 
 namespace {
 
-// Call entry(line), which takes all of it, for each entry's line; there must be exactly as many as
-// the header says.
+// Call entry(line), which takes the whole line, for each entry's line. There must be exactly as
+// many as the header says.
 template <class Entry>
 void read_entries(LineReader& lines, std::int64_t entries, Entry const& entry) {
   std::string_view line;
@@ -210,12 +210,7 @@ CoordinateMatrix read_coordinates(LineReader& lines, MatrixMarketHeader const& h
       if (header.skew) add(j, i, -value);
     });
   });
-  if (auto const place = add_duplicates(A))
-    throw IoError(message(lines.source().name(), ": the sum of the entries at (", place->first + 1,
-                          ", ", place->second + 1, ") is not finite"));
-  if (A.added > 0 && options.on_remark)
-    options.on_remark(message(lines.source().name(), ": ", A.added, " of ", header.entries,
-                              " entries are at positions listed before; their values were added"));
+  take_duplicates(lines.source().name(), A, header.entries, options);
   return A;
 }
 

@@ -3,6 +3,8 @@
 #include <core/io/Strata_Npy.hpp>
 
 #include <core/Strata_Errors.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
+#include <core/io/files/detail/Strata_LineReader.hpp>
 #include <core/io/detail/Strata_NpyStream.hpp>
 #include <core/io/files/detail/Strata_NumberLayout.hpp>
 
@@ -51,9 +53,16 @@ std::size_t read_preamble(ByteSource& source, std::uint64_t& position) {
   return length;
 }
 
-std::size_t element_bytes(NpyHeader const& header) { return header.dtype[2] == '4' ? 4 : 8; }
+// Of '<f8' 8, of '<U3' 12; 0 of what has no such number.
+std::size_t element_bytes(NpyHeader const& header) {
+  std::string_view const dtype = header.dtype;
+  std::uint64_t size = 0;
+  bool const has_size = dtype.size() >= 3 && !parse_number(dtype.substr(2), size);
+  if (!has_size || size > 1 << 16) return 0;
+  return dtype[1] == 'U' ? 4 * size : size;
+}
 
-NpyHeader read_header(ByteSource& source) {
+NpyHeader read_header(ByteSource& source, NpyKinds kinds = NpyKinds::Numbers) {
   std::uint64_t position = 0;
   auto const length = read_preamble(source, position);
   STRATA_REQUIRE(IoError, length <= source.size_limit() - position, source.name(),
@@ -61,12 +70,14 @@ NpyHeader read_header(ByteSource& source) {
                  source.size_limit() - position, " left");
   std::string text(length, '\0');
   read_exactly(source, text.data(), length, "the header");
-  auto const header = parse_npy_dict(source.name(), text);
+  auto const header = parse_npy_dict(source.name(), text, kinds);
 
   auto const rest = source.size_limit() - position - length;
   auto const m = static_cast<std::uint64_t>(header.rows),
              n = static_cast<std::uint64_t>(header.cols);
   auto const size = element_bytes(header);
+  STRATA_REQUIRE(IoError, size > 0, source.name(), ": dtype ", excerpt(header.dtype),
+                 " is not supported");
   bool const fits = m == 0 || n <= rest / size / m;
   STRATA_REQUIRE(IoError, fits && m * n * size == rest, source.name(), ": a ", m, " x ", n,
                  " array of '", header.dtype, "' needs ", double(m) * double(n) * double(size),
@@ -196,6 +207,55 @@ void write_rows(ByteSink& sink, ConstHostMatrix const& A, WrittenPart part) {
 }
 
 }  // namespace
+
+NpyHeader read_npy_header(ByteSource& source, NpyKinds kinds) { return read_header(source, kinds); }
+
+std::vector<std::int64_t> read_npy_integers(ByteSource& source, ReadOptions const& options) {
+  auto const header = read_header(source, NpyKinds::Any);
+  std::string_view const dtype = header.dtype;
+  bool const is_wide = dtype.ends_with("i8"), is_whole = is_wide || dtype.ends_with("i4");
+  STRATA_REQUIRE(IoError, is_whole && dtype.size() == 3 && header.cols == 1, source.name(),
+                 ": an array of rank ", header.rank, " and dtype ", excerpt(dtype),
+                 ", must have rank 0 or 1 and 'i4' or 'i8'");
+  auto const count = static_cast<std::size_t>(header.rows);
+  STRATA_REQUIRE(MemoryError, count <= options.max_bytes / sizeof(std::int64_t), source.name(),
+                 ": ", count, " numbers need 8 bytes each; the limit is ", options.max_bytes,
+                 " bytes");
+  bool const swaps = (dtype[0] == '>') == (std::endian::native == std::endian::little);
+  std::size_t const size = is_wide ? 8 : 4;
+  std::vector<std::int64_t> numbers(count);
+  std::vector<char> stage(std::min(count, chunk_elements) * size);
+  for (std::size_t k = 0; k < count; k += chunk_elements) {
+    auto const some = std::min(chunk_elements, count - k);
+    read_exactly(source, stage.data(), some * size, "data");
+    for (std::size_t i = 0; i < some; ++i) {
+      char* const bytes = stage.data() + i * size;
+      if (swaps) std::reverse(bytes, bytes + size);
+      std::int32_t narrow = 0;
+      if (is_wide)
+        std::memcpy(&numbers[k + i], bytes, size);
+      else
+        std::memcpy(&narrow, bytes, size), numbers[k + i] = narrow;
+    }
+  }
+  return numbers;
+}
+
+std::string read_npy_text(ByteSource& source) {
+  constexpr std::size_t most = 64;
+  auto const header = read_header(source, NpyKinds::Any);
+  char const kind = header.dtype[1];
+  std::size_t const bytes = element_bytes(header);
+  STRATA_REQUIRE(IoError, header.rank == 0 && (kind == 'S' || kind == 'U') && bytes <= most,
+                 source.name(), ": an array of rank ", header.rank, " and dtype ",
+                 excerpt(header.dtype), ", must be one short text");
+  char text[most] = {};
+  read_exactly(source, text, bytes, "data");
+  std::string found;
+  for (char const c : std::string_view(text, bytes))
+    if (c > ' ' && c < '\x7f') found += c;
+  return found;
+}
 
 NpyMatrix read_npy(ByteSource& source, ReadOptions const& options) {
   auto const header = read_header(source);

@@ -96,7 +96,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// Y = H X.
   void apply_scaled(Block const& X, Block const& Y);
   /// V = L^-1 V or L^-T V in fp64 arithmetic.
-  void half_solve(Op op, Block const& V);
+  void half_solve(Op op, MatrixRef<memory_space> const& V);
   std::int64_t order() const override { return n; }
   Kokkos::View<double const*, memory_space> scaling() const override { return analysis.d; }
   /// On the instance of `use`, which the argument is.
@@ -120,6 +120,46 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   double condition_by_pivots();
   /// Work on a block that comes from the host and goes back to it.
   void apply_to_host(std::vector<double>& V, std::function<void(Block const&)> const& work);
+
+  // --- more than solves (factor/Strata_CholeskyHalves.cpp, factor/Strata_CholeskyInverse.cpp) ---
+
+  bool is_precise() const { return report.layers.is_as_fp64() && report.shift == 0; }
+  /// Refuses a factor that is not one of fp64's accuracy.
+  void need_precise_factor(char const* function);
+  void require_apart_from_A(char const* function, StridedMatrix<double> const& X) const;
+  void require_finite(char const* function, char const* name, StridedMatrix<double const> const& B);
+  /// V = L V or L^T V in fp64.
+  void multiply_by_factor(Op op, MatrixRef<memory_space> const& V);
+  double whitening_error();
+  /// What an inverse is off, relative to the roots of its diagonal.
+  double error_of_inverse();
+  /// The lower triangle of X = L^-1.
+  void invert_factor(MatrixRef<memory_space> const& X);
+  /// D B, in a block of its own.
+  Block scaled_copy(StridedMatrix<double const> const& B, char const* label);
+
+  // --- other matrices from this one (factor/Strata_CholeskyUpdate.cpp) ---
+
+  void require_in_range(char const* function, StridedMatrix<double const> const& V);
+  /// The factor's own copy of A.
+  void own_matrix();
+  /// From now on A is the lower triangle of this; analysed.
+  void read(Block const& own);
+  using Vector = Kokkos::View<double*, memory_space>;
+  Vector present_scaling();
+  /// Analyse the own copy of A after it has changed, and scale L's rows by the new D instead of the
+  /// one before, which is used up.
+  void follow_matrix(Vector const& before);
+  /// The factor is this triangle from now on, and A the lower triangle of this.
+  void take_factor(Block const& L, Block const& own);
+  void note_change();
+  /// A + sign V V^T, by a factorisation.
+  Info change_anew(double sign, Block const& V);
+  /// A + V V^T; V is used up.
+  void update(Block const& V);
+  Info downdate(Block const& V);
+  /// The first leading minor of I - P^T P that is not positive, by P's rows.
+  std::int64_t first_bad_row(Block const& P);
 
   ExecutionSpace given;  // the caller's instance
   bool is_little;        // the work, for which one thread of several is enough
@@ -149,6 +189,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   bool refused = false;      // the matrix: `take` threw
   std::int64_t minors = 0;   // leading minors up to this order are positive in fp64
   double by_pivots = 0;      // `condition_by_pivots`, once it was asked for
+  double whitening = -1;     // `whitening_error`, once it was asked for
   double by_solution = 0;    // on a host, ||H|| ||H^-1 c|| / ||c|| of right-hand sides c
   Info info = Info::success();
   CholeskyReport report;

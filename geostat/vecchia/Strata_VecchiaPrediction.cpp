@@ -45,7 +45,7 @@ struct LocalKriging {
     auto* const scratch =
         static_cast<double*>(member.team_scratch(level).get_shmem(scratch_bytes(n, q) - 64));
     Triangle const L{member, scratch, n};
-    double* const z = scratch + n * n;  // columns: v, then those of the data
+    double* const z = scratch + n * n;  // columns: v, then the data's
     strata::team_for(member, n * n, [&](int t) {
       int const i = t % n, j = t / n;
       if (i < j) return;

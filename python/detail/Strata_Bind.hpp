@@ -26,6 +26,8 @@ struct NotPositiveDefinite : Error {
 
 namespace detail {
 
+class KeptFactor;
+
 /// The read-only members of a report, in the order in which they were defined: {"n": 10, ...}.
 inline nb::dict members_of(nb::handle report) {
   nb::dict members;
@@ -76,6 +78,8 @@ std::string name(Enum value) {
 }  // namespace detail
 
 void bind_dense(nb::module_& m);
+/// The rest of the methods of a dense factor's class.
+void bind_more_than_solves(nb::class_<detail::KeptFactor>& factor);
 void bind_geostat(nb::module_& m);
 void bind_ooc(nb::module_& m);
 void bind_sparse(nb::module_& m);

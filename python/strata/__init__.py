@@ -34,6 +34,7 @@ from ._core import (
     configuration,
 )
 from ._errors import AccuracyWarning, Error, IoError, NotConverged, NotPositiveDefinite, NotReady, ShapeError, VendorError
+from ._more_than_solves import WithError
 from .dense import Factor, cholesky, digits, forward_error, is_positive_definite
 
 __version__ = _core.version
@@ -58,6 +59,7 @@ __all__ = [
     "ShapeError",
     "SolveReport",
     "VendorError",
+    "WithError",
     "__version__",
     "cho_factor",
     "cho_solve",

@@ -311,7 +311,7 @@ def fit(
     family : {"matern", "exponential", "gaussian", "spherical", "powered"}
         The one of `start` where that is given.
     anisotropy : "fit" or (angle, ratio), optional
-        Angle of the longest range, in degrees clockwise from y, and the range across it by that; by default those of `start`.
+        Angle of the longest range, in degrees clockwise from y, and the ratio of the range across to this range; by default the start's.
     error_variances : array of float64, (n,), optional
         As for `Factor`.
     start, lower, upper : Covariance, optional

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a fit is asked for, and warnings of what comes of it."""
+"""What a fit is asked for, and warnings of its outcome."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def rows(A: Any) -> tuple[Any, Any, Any]:
 
     if not scipy.sparse.issparse(A):
         raise TypeError(f"A is a {type(A).__name__}, must be a sparse matrix or array of scipy.sparse")
-    if A.dtype != np.float64:
+    if A.dtype not in (np.float64, np.float32):
         raise TypeError(_arrays.not_float64("A", A.dtype, A))
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ShapeError(f"A is {_arrays.size_of(A)}, must be square")

@@ -14,6 +14,7 @@ from . import _arrays, _core, _symmetric
 from ._arrays import AnyArray, AnyMatrix
 from ._errors import NotConverged, ShapeError
 from ._errors import warn as _warn
+from ._more_than_solves import MoreThanSolves
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -23,10 +24,11 @@ Layers = Union[str, Sequence[str]]
 Jitter = Optional[Literal["auto"]]
 
 
-class Factor:
+class Factor(MoreThanSolves):
     """A Cholesky factor of a symmetric positive definite matrix, which solves with it to fp64 accuracy.
 
-    `cholesky` makes it. It keeps A, which must not change as long as the factor is used: residuals need it.
+    `cholesky` makes it. It keeps A, which must not change as long as the factor is used: residuals need it. `rank_update` and its like
+    give the factor an A of its own.
     Several threads may use one factor; it works for one at a time, and `last_solve` is of the last of them.
 
     Examples
@@ -47,9 +49,6 @@ class Factor:
         self._options = options
         self._may_jitter = options["jitter"] == "auto"
         self._last_solve: _core.SolveReport | None = None
-
-    def _stream(self) -> int:
-        return self._core.stream
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -77,6 +76,8 @@ class Factor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A and the options: a copy, and what is loaded from a pickle, factors A again."""
+        if self._is_own:
+            return _factored, (self.matrix(), True, self._options)
         A = self._A.array if isinstance(self._A, _arrays.OnDevice) else self._A
         return _factored, (A, self._lower, self._options)
 
@@ -95,7 +96,7 @@ class Factor:
         """
         matrix = _arrays.as_operand("A", A, (2,))
         self._core.update(_arrays.given(matrix, self._stream), self._lower)
-        self._A = matrix
+        self._A, self._is_own = matrix, False
         if self._may_jitter:
             _tell_jitter(self._core.jitter)
 

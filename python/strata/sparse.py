@@ -6,23 +6,20 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _arrays, _core, _sparse_input
 from ._core import SparseAttempt, SparseLevel, SparseReport
 from ._errors import NotConverged, ShapeError
+from ._sparse_options import Kind, Method, Monitor, Norm, Options, Precision
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
+    from typing_extensions import Unpack
 
-__all__ = ["PetscPreconditioner", "Preconditioner", "Solver", "SparseAttempt", "SparseLevel", "SparseReport", "SparseWarning", "solve"]
-
-Method = Literal["auto", "cg", "minres", "gmres", "fgmres", "bicgstab", "direct"]
-Kind = Literal["auto", "none", "jacobi", "l1-jacobi", "chebyshev", "gs", "ic", "ilu", "amg", "direct"]
-Precision = Literal["fp64", "fp32", "bf16", "fp16"]
-
+__all__ = ["Options", "PetscPreconditioner", "Preconditioner", "Solver", "SparseAttempt", "SparseLevel", "SparseReport", "SparseWarning", "solve"]
 
 class SparseWarning(RuntimeWarning):
     """What a user should know of a sparse matrix or of x: rows that are empty, parts that nothing holds, no right digit."""
@@ -33,8 +30,8 @@ class Solver:
 
     Parameters
     ----------
-    A : scipy.sparse matrix or array of float64, (n, n)
-        Its rows are copied. CSR with sorted columns and 32 or 64-bit indices is copied once; other formats are converted first.
+    A : scipy.sparse matrix or array of float64 or float32, (n, n)
+        Its rows are copied, float32 without a copy in float64 before. CSR with sorted columns and 32 or 64-bit indices is copied once; other formats are converted first.
     solver : {"auto", "cg", "minres", "gmres", "fgmres", "bicgstab", "direct"}
         "auto": as is fastest, or does at last. "cg" and "minres" are for symmetric matrices, "direct" factors the matrix.
     preconditioner : {"auto", "none", "jacobi", "l1-jacobi", "chebyshev", "gs", "ic", "ilu", "amg", "direct"}
@@ -56,13 +53,18 @@ class Solver:
         Places of the nodes, whose unknowns are displacements along the axes: multigrid knows the motions of a rigid body.
     near_null_space : array, (n,) or (n, k), optional
         Vectors that multigrid represents on all levels, up to 16. Of those that A maps to 0 `b` and x have no part.
+    absolute_tolerance : float
+        A residual |b - A x| that will do, too, in the 2-norm.
+    stop : {"residual", "preconditioned", "energy"}
+        What `tolerance` bounds. CG can also bound the residual in the preconditioner's norm, over the first residual's. Or it bounds an estimate of
+        the error in A's norm, over the first error's.
 
     Raises
     ------
     ShapeError
         If A is not square, or its index arrays do not fit: with the row.
     TypeError
-        If A is not a sparse matrix of float64.
+        If A is not a sparse matrix of float64 or float32.
     ValueError
         For options out of range, or an entry that is not finite, which it names. For CG with a matrix that is not symmetric, or a
         preconditioner that needs a diagonal without zeros.
@@ -100,8 +102,12 @@ class Solver:
         fill: int = 0,
         coordinates: Any = None,
         near_null_space: Any = None,
+        absolute_tolerance: float = 0.0,
+        stop: Norm = "residual",
     ) -> None:
-        self._options = _core.SparseOptions(solver, preconditioner, precision, tolerance, restart, max_iterations, block_size, fill)
+        self._options = _core.SparseOptions(
+            solver, preconditioner, precision, tolerance, restart, max_iterations, block_size, fill, absolute_tolerance, stop
+        )
         _sparse_input.set_modes(self._options, A, coordinates, near_null_space)
         self._last_solve: SparseReport | None = None
         indptr, indices, data = _sparse_input.rows(A)
@@ -112,7 +118,8 @@ class Solver:
         """Take another matrix, or other values, with the same options.
 
         A may have the pattern of the matrix before, zeros left out. Then multigrid's aggregates and the patterns of its levels are kept,
-        and values alone are made: `report.has_old_pattern` says so.
+        and values alone are made: `report.has_old_pattern` says so. They are in memory from the first update on, so that
+        the second is the first to be faster.
 
         Parameters
         ----------
@@ -147,15 +154,19 @@ class Solver:
         report = core.set_up
         return f"<strata.sparse.Solver of order {core.rows}: {report.solver} with {report.preconditioner}>"
 
-    def solve(self, b: Any, x0: Any = None) -> Any:
+    def solve(self, b: Any, x0: Any = None, *, monitor: Monitor | None = None) -> Any:
         """Solve A x = b.
 
         Parameters
         ----------
         b : array of float64, (n,) or (n, m)
-            Columns are solved for one after the other; on a GPU they lie in Fortran order.
+            Several columns go through CG eight abreast, so that they read the matrix together, each with an end of its own; other methods
+            take one after the other. On a GPU columns lie in Fortran order.
         x0 : array of float64, shape of `b`, optional
             A guess; 0 by default.
+        monitor : callable, optional
+            `monitor(iteration, relative_residual)` after each iteration, of columns that go abreast with the largest. What it raises
+            ends the solve and is raised here.
 
         Returns
         -------
@@ -183,7 +194,7 @@ class Solver:
 
         Notes
         -----
-        Ctrl-C ends the wait, not the work: that goes on in the background until its end.
+        Ctrl-C ends the wait at once, and the work at its next iteration.
 
         References
         ----------
@@ -191,7 +202,7 @@ class Solver:
         """
         core = self._core  # an update in another thread takes another one
         right, x, result = _columns(core.rows, b, x0)
-        reports = core.solve(_arrays.given(right, lambda: core.stream), _arrays.given(x, lambda: core.stream))
+        reports = core.solve(_arrays.given(right, lambda: core.stream), _arrays.given(x, lambda: core.stream), monitor)
         worst = max(reports, key=lambda report: (not report.solved, report.relative_residual), default=None)
         self._last_solve = worst
         _warn([] if worst is None else worst.solution_remarks)
@@ -354,14 +365,16 @@ class PetscPreconditioner:
         self._M._core.apply(x.getArray(readonly=1), y.getArray())
 
 
-def solve(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
-    """Solve A x = b for a sparse A: `Solver(A, **options).solve(b, x0)`.
+def solve(A: Any, b: Any, x0: Any = None, *, monitor: Monitor | None = None, **options: Unpack[Options]) -> Any:
+    """Solve A x = b for a sparse A: `Solver(A, **options).solve(b, x0, monitor=monitor)`.
 
     Parameters
     ----------
     A : scipy.sparse matrix or array of float64, (n, n)
     b : array of float64, (n,) or (n, m)
     x0 : array of float64, shape of `b`, optional
+    monitor : callable, optional
+        As for `Solver.solve`.
     **options
         As for `Solver`.
 
@@ -378,7 +391,7 @@ def solve(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
     ----------
     As `Solver`.
     """
-    return Solver(A, **options).solve(b, x0)
+    return Solver(A, **options).solve(b, x0, monitor=monitor)
 
 
 def _blocks_of(P: Any) -> int:

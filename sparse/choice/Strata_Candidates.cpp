@@ -34,14 +34,21 @@ double width_of(MatrixFacts const& facts) {
          static_cast<double>(std::max<std::int64_t>(1, facts.rows));
 }
 
-// Several unknowns a node: couplings of both signs.
-bool is_vector(MatrixFacts const& facts) { return facts.positive_share > 0.1; }
+// Several unknowns a node, or an operator of fourth order: couplings of both signs.
+bool is_vector(MatrixFacts const& facts) { return facts.positive_share > 0.25; }
+// Multigrid takes coarse rows in the place of aggregates: more entries, and fewer iterations.
+bool is_classical(MatrixFacts const& facts) {
+  return facts.ranks == 1 && facts.block_size <= 1 && !facts.has_modes &&
+         (!facts.symmetric || facts.positive_share > 0.15 || facts.jumps > 0);
+}
 
-// Steps of a narrow stencil that information takes through the matrix, or through as much of it as
-// a dominant diagonal lets it.
+// Steps of a narrow stencil that information takes through the matrix, or through the part that a
+// dominant diagonal allows.
 double steps_through(MatrixFacts const& facts) {
   constexpr double digits = 23;  // ln(1e10)
-  double const of_hop = is_vector(facts) ? 9 : width_of(facts) > 16 ? 2 : 1;
+  // each jump of coefficients leaves a mode that local methods find late
+  double const jumps = 1 + 2 * facts.jumps;
+  double const of_hop = jumps * (is_vector(facts) ? 9 : width_of(facts) > 16 ? 2 : 1);
   double const hops = facts.hops > 0 ? static_cast<double>(facts.hops)
                                      : 2 * std::cbrt(static_cast<double>(facts.rows));
   double const bounded = facts.dominance > 0 ? 0.4 * std::sqrt(2 / facts.dominance) * digits
@@ -54,7 +61,7 @@ double forecast_iterations(MatrixFacts const& facts, Kind kind) {
   double const steps = steps_through(facts);
   switch (kind) {
     case Kind::Amg:
-      return is_vector(facts) ? (facts.block_size > 1 ? 30 : 40) : facts.symmetric ? 13 : 18;
+      return is_vector(facts) ? (facts.block_size > 1 ? 30 : 40) : facts.symmetric ? 13 : 17;
     case Kind::Ic:
       return 8 + 0.38 * steps;
     case Kind::Ilu:
@@ -81,7 +88,7 @@ double seconds_of_direct(MatrixFacts const& facts) {
 double set_up_of(MatrixFacts const& facts, Kind kind) {
   switch (kind) {
     case Kind::Amg:
-      return set_up_amg.of(facts);
+      return (is_classical(facts) ? 1.8 : 1) * set_up_amg.of(facts);
     case Kind::Ic:
     case Kind::Ilu:
       return set_up_incomplete.of(facts);
@@ -103,7 +110,7 @@ double iteration_of(MatrixFacts const& facts, SolverKind solver, Kind kind) {
     case Kind::None:
       return twice * method;
     case Kind::Amg:
-      return twice * (method + cycle.of(facts));
+      return twice * (method + (is_classical(facts) ? 2 : 1) * cycle.of(facts));
     case Kind::Ic:
     case Kind::Ilu:
     case Kind::Direct:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -107,7 +108,38 @@ void look_at_values(HostCsr const& A, MatrixFacts& facts) {
   facts.spread = coupled > 0 ? spread / static_cast<double>(coupled) : 1;
 }
 
+// |log10 a - m|, m the mean of log10 a, in the mean.
+double decades_of(std::span<double const> sizes) {
+  if (sizes.empty()) return 0;
+  double sum = 0, off = 0;
+  for (double const size : sizes) sum += std::log10(size);
+  double const mean = sum / static_cast<double>(sizes.size());
+  for (double const size : sizes) off += std::abs(std::log10(size) - mean);
+  return off / static_cast<double>(sizes.size());
+}
+
+// The sum over rows of |sum_j a_ij / s_j| / sum_j |a_ij / s_j|; s without numbers: 1.
+double defect_of(HostCsr const& A, std::span<double const> scale) {
+  double defect = 0;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    double sum = 0, size = 0;
+    for (auto k = A.begin[at(i)]; k < A.begin[at(i) + 1]; ++k) {
+      double const term =
+          scale.empty() ? A.value[at(k)] : A.value[at(k)] / scale[at(A.column[at(k)])];
+      sum += term;
+      size += std::abs(term);
+    }
+    defect += size > 0 ? std::abs(sum) / size : 0;
+  }
+  return defect;
+}
+
 }  // namespace
+
+double jumps_of(detail::HostCsr const& A, std::span<double const> scale) {
+  bool const are_units = !(defect_of(A, scale) < defect_of(A, {}));
+  return scale.empty() || are_units ? 0 : 2 * decades_of(scale);
+}
 
 void look_at_rows(detail::HostCsr const& A, MatrixFacts& facts) {
   look_at_values(A, facts);

@@ -4,6 +4,8 @@
 #define STRATA_SPARSE_MATRIX_FACTS_HPP
 
 #include <cstdint>
+#include <span>
+#include <tuple>
 
 namespace strata::sparse {
 
@@ -29,11 +31,28 @@ struct MatrixFacts {
   /// Share of the off-diagonal entries, by size, with the diagonal's sign.
   double positive_share = 0;
   double spread = 1;  ///< mean ratio of a row's largest coupling to its mean one
+
+  double jumps = 0;  ///< jumps of coefficients, in decades: `jumps_of`
+
+  /// Whether all that is known without a look at the rows agrees.
+  bool is_like(MatrixFacts const& other) const {
+    auto const known = [](MatrixFacts const& facts) {
+      return std::tuple(facts.rows, facts.entries, facts.symmetric, facts.positive,
+                        facts.zero_diagonal, facts.floating_parts, facts.ranks, facts.threads,
+                        facts.block_size, facts.has_modes);
+    };
+    return known(*this) == known(other);
+  }
 };
 
 /// Adds what one pass over the rows and two searches through the graph find: hops, widest,
 /// dominance, positive_share, spread.
 void look_at_rows(detail::HostCsr const& A, MatrixFacts& facts);
+
+/// The jumps of what `scale` makes A of, the numbers that A's unknowns are divided by: twice the
+/// decades by which they are off their mean. 0 where A maps constants nearer to 0 as it is: then
+/// they are units, and slow no method.
+double jumps_of(detail::HostCsr const& A, std::span<double const> scale);
 
 }  // namespace strata::sparse
 

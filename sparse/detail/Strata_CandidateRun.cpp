@@ -27,11 +27,13 @@ double CandidateRun<Exec>::prepare(Exec const& exec, Candidate const& candidate,
   is_wide_ = precision == Precision::fp64 || solver_ == SolverKind::Minres;
   if (is_wide_) {
     if (is(wide_)) return 0;
+    wide_abreast_.reset();
     wide_.reset();
     wide_ = preconditioners_.template make<double>(exec, kind, precision, false);
   } else {
     bool const unrounded = solver_ == SolverKind::ConjugateGradients;
     if (is(narrow_) && (!unrounded || narrow_->unrounded)) return 0;
+    narrow_abreast_.reset();
     narrow_.reset();
     narrow_ = preconditioners_.template make<float>(exec, kind, precision, unrounded);
   }
@@ -47,6 +49,16 @@ double CandidateRun<Exec>::condition_bound(Exec const& exec) const {
   int const steps = is_inverse ? many : few;
   return is_wide_ ? detail::condition_bound(exec, A, work_.norm(), wide_->M, steps)
                   : detail::condition_bound(exec, A, work_.norm(), narrow_->M, steps);
+}
+
+template <class Exec>
+PreconditionerAbreast<Exec> const* CandidateRun<Exec>::abreast(Exec const& exec) {
+  auto const& make = is_wide_ ? wide_->make_abreast : narrow_->make_abreast;
+  bool const has_means = work_.parts().any();  // which would have to be taken from M's results
+  if (!make || has_means || work_.matrix().comm().size() > 1) return nullptr;
+  auto& made = is_wide_ ? wide_abreast_ : narrow_abreast_;
+  if (!made) made = make(exec);
+  return &*made;
 }
 
 template <class Exec>

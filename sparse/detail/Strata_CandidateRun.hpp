@@ -26,6 +26,7 @@ class CandidateRun {
       : work_(work), preconditioners_(work, amg, fill) {}
 
   Preconditioners<Exec>& preconditioners() { return preconditioners_; }
+  Preconditioners<Exec> const& preconditioners() const { return preconditioners_; }
   /// Makes the preconditioner of a candidate with matrices in that precision, unless it is there;
   /// seconds that it took. Collective; fences. Throws what the preconditioners throw, on all ranks.
   double prepare(Exec const& exec, Candidate const& candidate, Precision precision);
@@ -33,6 +34,9 @@ class CandidateRun {
   std::int64_t bytes() const { return is_wide_ ? wide_->bytes : narrow_->bytes; }
   /// A lower bound of the matrix' condition, by that preconditioner. Collective; fences.
   double condition_bound(Exec const& exec) const;
+  /// The preconditioner that was prepared last, for vectors that go abreast; null: it is none for
+  /// that. Fences. Throws MemoryError.
+  PreconditionerAbreast<Exec> const* abreast(Exec const& exec);
   /// Solves with the candidate that was prepared last, from x. Collective; fences.
   KrylovReport solve(Exec const& exec, KrylovOptions const& options, Wide const& b, Wide const& x,
                      ResidualNorms<Exec> const& norms) const;
@@ -49,6 +53,7 @@ class CandidateRun {
   std::optional<MadePreconditioner<Exec, float>> narrow_;
   SolverKind solver_ = SolverKind::Gmres;
   bool is_wide_ = false;
+  std::optional<PreconditionerAbreast<Exec>> narrow_abreast_, wide_abreast_;
 };
 
 }  // namespace strata::sparse::detail

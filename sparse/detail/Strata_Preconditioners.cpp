@@ -12,6 +12,20 @@
 #include <type_traits>
 
 namespace strata::sparse::detail {
+namespace {
+
+// Of a kind that is made of the same in fp64.
+template <class Exec, template <class, class> class Kind, class Source>
+std::function<PreconditionerAbreast<Exec>(Exec const&)> abreast_of(Source const& source,
+                                                                   bool is_rounded) {
+  return [source, is_rounded](Exec const& exec) {
+    PreconditionerAbreast<Exec> made{Kind<Exec, Abreast<double>>(exec, source), {}};
+    if (is_rounded) made.narrow = Kind<Exec, Abreast<float>>(exec, source);
+    return made;
+  };
+}
+
+}  // namespace
 
 template <class Exec>
 auto Preconditioners<Exec>::hierarchy_of(Exec const& exec, PreconditionerKind kind)
@@ -39,10 +53,13 @@ template <class Scalar>
 void Preconditioners<Exec>::make_cycle(Exec const& exec, bool unrounded,
                                        MadePreconditioner<Exec, Scalar>& made) {
   auto const& hierarchy = hierarchy_of(exec, made.kind);
+  bool const goes_abreast = hierarchy.smoother != Smoother::GaussSeidel;
   if (!unrounded) {
     AlgebraicMultigrid<Exec, Scalar> const cycle(exec, hierarchy, made.precision);
     made.bytes = cycle.bytes();
     made.M = cycle;
+    if constexpr (std::is_same_v<Scalar, fp64>)
+      if (goes_abreast) made.make_abreast = abreast_of<Exec, AlgebraicMultigrid>(cycle, false);
     return;
   }
   AlgebraicMultigrid<Exec, fp64> const wide(exec, hierarchy, made.precision);
@@ -50,6 +67,7 @@ void Preconditioners<Exec>::make_cycle(Exec const& exec, bool unrounded,
   made.bytes = wide.bytes() + cycle.bytes();
   made.M = cycle;
   made.unrounded = wide;
+  if (goes_abreast) made.make_abreast = abreast_of<Exec, AlgebraicMultigrid>(wide, true);
 }
 
 template <class Exec>
@@ -64,6 +82,7 @@ void Preconditioners<Exec>::make_incomplete(Exec const& exec, bool unrounded,
                              : Factor(exec, A, kind, fill_, made.precision);
   incomplete_ = wide.report();
   made.bytes = wide.bytes();
+  made.make_abreast = abreast_of<Exec, IncompleteFactor>(wide, !std::is_same_v<Scalar, fp64>);
   if constexpr (std::is_same_v<Scalar, fp64>) {
     made.M = wide;
   } else {
@@ -81,7 +100,7 @@ auto Preconditioners<Exec>::make(Exec const& exec, PreconditionerKind kind, Prec
   constexpr bool is_wide = std::is_same_v<Scalar, fp64>;
   bool const both = unrounded && !is_wide;
   auto const& A = work_.matrix();
-  MadePreconditioner<Exec, Scalar> made{kind, precision, {}, {}, 0};
+  MadePreconditioner<Exec, Scalar> made{kind, precision, {}, {}, 0, {}};
   last_ = kind;
   incomplete_ = {};
   is_singular_ = false;
@@ -89,10 +108,12 @@ auto Preconditioners<Exec>::make(Exec const& exec, PreconditionerKind kind, Prec
     case PreconditionerKind::Automatic:
     case PreconditionerKind::None:
       if (both) made.unrounded.emplace();
+      made.make_abreast = [](Exec const&) { return PreconditionerAbreast<Exec>(); };
       break;
     case PreconditionerKind::Jacobi:
       made.M = Jacobi<Exec, Scalar>(exec, A);
       if (both) made.unrounded = Jacobi<Exec, fp64>(exec, A);
+      made.make_abreast = abreast_of<Exec, Jacobi>(A, !is_wide);
       made.bytes = A.rows() * static_cast<std::int64_t>(sizeof(Scalar) + (both ? sizeof(fp64) : 0));
       break;
     case PreconditionerKind::Ic:

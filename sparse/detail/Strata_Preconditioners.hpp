@@ -4,6 +4,7 @@
 #define STRATA_SPARSE_DETAIL_PRECONDITIONERS_HPP
 
 #include <sparse/choice/Strata_SparseMethods.hpp>
+#include <sparse/detail/Strata_AbreastCg.hpp>
 #include <sparse/incomplete/Strata_IncompleteReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
 #include <sparse/matrix/detail/Strata_HostCsr.hpp>
@@ -11,6 +12,7 @@
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,7 +20,7 @@
 
 namespace strata::sparse::detail {
 
-/// A preconditioner, and what of it depends on how it was made.
+/// A preconditioner, and what depends on how it was made.
 template <class Exec, class Scalar>
 struct MadePreconditioner {
   PreconditionerKind kind = PreconditionerKind::None;
@@ -26,6 +28,8 @@ struct MadePreconditioner {
   Preconditioner<Exec, Scalar> M;
   std::optional<Preconditioner<Exec, fp64>> unrounded;  ///< M with vectors in fp64
   std::int64_t bytes = 0;                               ///< bytes on this rank
+  /// Makes M for vectors that go abreast, rounded ones too unless M has fp64; none: it can't be.
+  std::function<PreconditionerAbreast<Exec>(Exec const&)> make_abreast;
 };
 
 /// What a report says of a preconditioner.

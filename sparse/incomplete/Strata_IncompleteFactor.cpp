@@ -74,15 +74,15 @@ struct IncompleteFactor<Exec, Scalar>::Impl {
   std::int64_t rows = 0;
   IncompleteReport report;
   std::shared_ptr<AnySweeps<Exec> const> sweeps;
-  Vec inverse;  // of D
-  Vec work;     // in the caller's order; empty: vectors have that
+  Vector<LaneOf<Scalar>, MemorySpace> inverse;  // of D
+  Vec work;                                     // in the caller's order; empty: vectors have that
   Vector<std::int32_t, MemorySpace> new_row;
   bool owns_factors = true;
 
   void solve(Exec const& exec, Vec const& x) const {
     std::visit(
         [&](auto const& both) {
-          both.forward.solve(exec, Vec(), x);
+          both.forward.solve(exec, decltype(inverse)(), x);
           both.backward.solve(exec, inverse, x);
         },
         *sweeps);
@@ -145,7 +145,7 @@ IncompleteFactor<Exec, Scalar>::IncompleteFactor(Exec const& exec,
   auto const& source = *other.impl_;
   auto const own = std::make_shared<Impl>();
   auto const wide = detail::to_host(exec, source.inverse);
-  std::vector<Scalar> const inverse(wide.begin(), wide.end());
+  std::vector<LaneOf<Scalar>> const inverse(wide.begin(), wide.end());
   own->rows = source.rows;
   own->report = source.report;
   own->sweeps = source.sweeps;
@@ -166,8 +166,8 @@ IncompleteReport const& IncompleteFactor<Exec, Scalar>::report() const {
 template <class Exec, class Scalar>
 std::int64_t IncompleteFactor<Exec, Scalar>::bytes() const {
   auto const& own = *impl_;
-  auto const vectors =
-      static_cast<std::int64_t>((own.inverse.extent(0) + own.work.extent(0)) * sizeof(Scalar));
+  auto const vectors = static_cast<std::int64_t>(own.inverse.extent(0) * sizeof(LaneOf<Scalar>) +
+                                                 own.work.extent(0) * sizeof(Scalar));
   if (!own.owns_factors) return vectors;
   return vectors +
          std::visit([](auto const& both) { return both.forward.bytes() + both.backward.bytes(); },
@@ -190,9 +190,18 @@ void IncompleteFactor<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, Memo
   scatter(exec, own.new_row, own.work, z);
 }
 
-#define STRATA_INSTANTIATE_INCOMPLETE(Space)    \
-  template class IncompleteFactor<Space, fp64>; \
-  template class IncompleteFactor<Space, fp32>;
+#define STRATA_INSTANTIATE_FACTOR_ABREAST(Space, Number)                         \
+  template IncompleteFactor<Space, Abreast<Number>>::IncompleteFactor(           \
+      Space const&, IncompleteFactor<Space, fp64> const&);                       \
+  template std::int64_t IncompleteFactor<Space, Abreast<Number>>::bytes() const; \
+  template void IncompleteFactor<Space, Abreast<Number>>::apply(                 \
+      Space const&, Vector<Abreast<Number>, Space::memory_space> const&,         \
+      Vector<Abreast<Number>, Space::memory_space> const&) const;
+#define STRATA_INSTANTIATE_INCOMPLETE(Space)       \
+  template class IncompleteFactor<Space, fp64>;    \
+  template class IncompleteFactor<Space, fp32>;    \
+  STRATA_INSTANTIATE_FACTOR_ABREAST(Space, double) \
+  STRATA_INSTANTIATE_FACTOR_ABREAST(Space, float)
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_INCOMPLETE)
 
 }  // namespace strata::sparse

@@ -49,7 +49,7 @@ class IncompleteFactor {
   /// The same of this rank's own block of A, which is at hand.
   IncompleteFactor(Exec const& exec, DistributedMatrix<Exec> const& A, detail::HostCsr const& block,
                    IncompleteKind kind, int fill, Precision precision);
-  /// The same factors for vectors in Scalar. Throws MemoryError.
+  /// The same factors for vectors in Scalar, Abreast too. Throws MemoryError.
   IncompleteFactor(Exec const& exec, IncompleteFactor<Exec, fp64> const& other);
 
   /// What the factorisation did.

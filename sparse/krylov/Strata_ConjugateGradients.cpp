@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 
@@ -85,6 +87,13 @@ struct ConjugateGradients<Exec, Scalar>::Impl {
     double norm = 0;       // ||r||
     double curvature = 0;  // p' A p of the last iteration; 0: none
     double energy = 0;     // by which the square of the error's A-norm has fallen
+    double product = 0;    // r' M^-1 r before the last iteration
+    double gain = 0;       // of `energy` by it
+  };
+  /// What norms other than the residual's know of a solve, whatever the unit.
+  struct Stop {
+    double first_product = 0, energy = 0;
+    std::deque<double> gains;  // of the last iterations
   };
 
   /// A preconditioner, its argument and its result.
@@ -106,8 +115,12 @@ struct ConjugateGradients<Exec, Scalar>::Impl {
   std::optional<KrylovStatus> step(Exec const& exec, Preconditioning<Number> const& with,
                                    Vector<double, MemorySpace> const& x, State& state);
 
+  // Whether the tolerance is met in the norm that was asked for, unless that is the residual's.
+  bool meets(State const& state);
+
   DistributedMatrix<Exec> A_;
   KrylovOptions options_;
+  Stop stop_;
   Preconditioning<Scalar> rounded_;
   std::optional<Preconditioning<fp64>> unrounded_;
   typename detail::OuterIteration<Exec>::Work outer_;
@@ -190,10 +203,29 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::step(
   if (!(zr > 0) || !(curvature > 0)) return KrylovStatus::NotPositiveDefinite;
   double const alpha = pr / curvature;
   state.curvature = curvature;
-  state.energy += alpha * pr;
+  state.product = zr * norm;
+  state.gain = alpha * pr;
+  state.energy += state.gain;
   state.norm = advance(exec, comm, state.unit, alpha, p_, q_, x, r, rows);
   if (!std::isfinite(state.norm)) return KrylovStatus::Breakdown;
   return std::nullopt;
+}
+
+// The error's A-norm falls by each gain; that of some iterations ago is little more than the gains
+// since then.
+template <class Exec, class Scalar>
+bool ConjugateGradients<Exec, Scalar>::Impl::meets(State const& state) {
+  constexpr std::size_t delay = 8;
+  if (options_.stop == StopNorm::Residual) return false;
+  double const square = options_.tolerance * options_.tolerance, unit = state.unit * state.unit;
+  double const product = unit * state.product;
+  if (stop_.first_product == 0) stop_.first_product = product;
+  if (options_.stop == StopNorm::Preconditioned) return product <= square * stop_.first_product;
+  stop_.energy += unit * state.gain;
+  stop_.gains.push_back(unit * state.gain);
+  if (stop_.gains.size() > delay) stop_.gains.pop_front();
+  double const left = std::accumulate(stop_.gains.begin(), stop_.gains.end(), 0.0);
+  return stop_.gains.size() == delay && left <= square * stop_.energy;
 }
 
 template <class Exec, class Scalar>
@@ -214,7 +246,9 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
     ended = rounds ? step(exec, rounded_, x, state) : step(exec, *unrounded_, x, state);
     if (ended) break;
     outer.count(state.norm);
-    bool const is_met = state.norm <= outer.target() && outer.meets(state.norm);
+    bool const is_by_residual = options_.stop == StopNorm::Residual;
+    if (meets(state)) return KrylovStatus::Converged;
+    bool const is_met = is_by_residual && state.norm <= outer.target() && outer.meets(state.norm);
     if (is_met || state.norm <= much_less * kept.norm()) kept.keep(exec, outer, x, state.norm);
     if (is_met) return std::nullopt;
     least = std::min(least, state.norm);
@@ -241,6 +275,7 @@ KrylovReport ConjugateGradients<Exec, Scalar>::solve(Exec const& exec,
                                                      detail::ResidualNorms<Exec> const* norms) {
   Region const region(exec, "strata::sparse::ConjugateGradients::solve");
   constexpr double halved = 0.5;
+  impl_->stop_ = {};
   detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_, norms);
   return outer.run(halved, [&](auto& at) { return impl_->cycle(exec, at, x); });
 }

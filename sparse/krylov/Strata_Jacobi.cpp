@@ -30,8 +30,8 @@ Jacobi<Exec, Scalar>::Jacobi(Exec const& exec, DistributedMatrix<Exec> const& A)
     STRATA_REQUIRE(ValueError, kind.zero == 0, "Jacobi: ", kind.zero,
                    " diagonal entries are 0 or missing; the first row that is not positive is ",
                    kind.first + 1, " of ", A.global_rows());
-    inverse_ = strata::allocate<Vector<Scalar, MemorySpace>>(
-        exec, "strata::sparse::Jacobi::inverse", A.rows());
+    inverse_ =
+        strata::allocate<decltype(inverse_)>(exec, "strata::sparse::Jacobi::inverse", A.rows());
     invert(exec, d, inverse_);
   });
 }
@@ -48,9 +48,11 @@ void Jacobi<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> c
       KOKKOS_LAMBDA(std::int64_t i) { z(i) = inverse(i) * r(i); });
 }
 
-#define STRATA_INSTANTIATE_JACOBI(Space) \
-  template class Jacobi<Space, fp64>;    \
-  template class Jacobi<Space, fp32>;
+#define STRATA_INSTANTIATE_JACOBI(Space)         \
+  template class Jacobi<Space, fp64>;            \
+  template class Jacobi<Space, fp32>;            \
+  template class Jacobi<Space, Abreast<double>>; \
+  template class Jacobi<Space, Abreast<float>>;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_JACOBI)
 
 }  // namespace strata::sparse

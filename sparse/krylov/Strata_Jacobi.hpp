@@ -10,7 +10,7 @@ namespace strata::sparse {
 template <class Exec>
 class DistributedMatrix;
 
-/// The inverse of the diagonal as a preconditioner, in Scalar.
+/// The inverse of the diagonal as a preconditioner, in Scalar, which may be Abreast.
 template <class Exec, class Scalar>
 class Jacobi {
  public:
@@ -25,7 +25,7 @@ class Jacobi {
              Vector<Scalar, MemorySpace> const& z) const;
 
  private:
-  Vector<Scalar, MemorySpace> inverse_;
+  Vector<LaneOf<Scalar>, MemorySpace> inverse_;
 };
 
 }  // namespace strata::sparse

@@ -19,6 +19,22 @@ enum class BasisNorm {
   Summed,  ///< from a third sum, over the resulting vector, as HPG-MxP's rules write it
 };
 
+/// What a tolerance bounds.
+enum class StopNorm {
+  Residual,  ///< ||b - A x|| / ||b||
+  /// CG: the norm of r in M^-1 over the first r's; M the preconditioner.
+  Preconditioned,
+  /// CG: an estimate of the error's norm in A over the first error's. It comes eight iterations
+  /// late.
+  Energy,
+};
+/// The names of its values, for `name_of` and `from_name`.
+constexpr auto names_of(StopNorm) {
+  return enum_names<StopNorm>("norm", {{StopNorm::Residual, "residual"},
+                                       {StopNorm::Preconditioned, "preconditioned"},
+                                       {StopNorm::Energy, "energy"}});
+}
+
 /// The `cycle_floor` for vectors in fp32: 128 unit roundoffs, what a cycle in fp32 can gain.
 constexpr double cycle_floor_of_fp32 = 0x1p-17;
 
@@ -46,6 +62,8 @@ struct KrylovOptions {
   /// GMRES-IR; of Summed norms the preconditioner is given vectors as long as they come out, so
   /// that it must be linear. FGMRES derives norms, CG needs none.
   BasisNorm norm = BasisNorm::Derived;
+  /// What of CG the tolerance bounds; the other methods know the residual alone.
+  StopNorm stop = StopNorm::Residual;
 };
 
 /// How a solve ended. Whatever it says, x is the best of the iterates whose true residuals were

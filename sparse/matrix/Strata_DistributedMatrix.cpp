@@ -232,20 +232,24 @@ void DistributedMatrix<Exec>::beside_exchange(Exec const& exec,
                                               Vector<Scalar, MemorySpace> const& x,
                                               std::int64_t free, std::int64_t count,
                                               Work const& work) const {
-  auto const on = [&](RowRange rows, char const* part) {
-    if (rows.begin == rows.end) return;
-    std::optional<Span> span;
-    if (exchange().active()) span.emplace(exec, part);
-    work(rows);
-  };
-  if (free == 0) {
-    fill_halo(exec, x);
-    return on({0, count}, "boundary");
+  if constexpr (is_abreast<Scalar>) {
+    work({0, count});  // of one rank
+  } else {
+    auto const on = [&](RowRange rows, char const* part) {
+      if (rows.begin == rows.end) return;
+      std::optional<Span> span;
+      if (exchange().active()) span.emplace(exec, part);
+      work(rows);
+    };
+    if (free == 0) {
+      fill_halo(exec, x);
+      return on({0, count}, "boundary");
+    }
+    exchange().start(exec, x);
+    on({0, free}, "interior");
+    exchange().finish(exec, x);
+    on({free, count}, "boundary");
   }
-  exchange().start(exec, x);
-  on({0, free}, "interior");
-  exchange().finish(exec, x);
-  on({free, count}, "boundary");
 }
 
 template <class Exec>
@@ -356,22 +360,24 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
   sweep(exec, r, x, direction, guess);
 }
 
-#define STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, Scalar)                                  \
+#define STRATA_INSTANTIATE_DISTRIBUTED_PRODUCTS(Space, Scalar)                                \
   template Vector<Scalar, Space::memory_space> DistributedMatrix<Space>::allocate<Scalar>(    \
       Space const&, std::string const&) const;                                                \
-  template void DistributedMatrix<Space>::gather(                                             \
-      Space const&, Vector<Scalar, Space::memory_space> const&,                               \
-      Vector<Scalar, Space::memory_space> const&) const;                                      \
-  template void DistributedMatrix<Space>::scatter(                                            \
-      Space const&, Vector<Scalar, Space::memory_space> const&,                               \
-      Vector<Scalar, Space::memory_space> const&) const;                                      \
   template void DistributedMatrix<Space>::multiply(                                           \
       Space const&, Vector<Scalar, Space::memory_space> const&,                               \
       Vector<Scalar, Space::memory_space> const&) const;                                      \
   template void DistributedMatrix<Space>::residual(                                           \
       Space const&, Vector<Scalar, Space::memory_space> const&,                               \
       Vector<Scalar, Space::memory_space> const&, Vector<Scalar, Space::memory_space> const&) \
-      const;                                                                                  \
+      const;
+#define STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, Scalar)                                  \
+  STRATA_INSTANTIATE_DISTRIBUTED_PRODUCTS(Space, Scalar)                                      \
+  template void DistributedMatrix<Space>::gather(                                             \
+      Space const&, Vector<Scalar, Space::memory_space> const&,                               \
+      Vector<Scalar, Space::memory_space> const&) const;                                      \
+  template void DistributedMatrix<Space>::scatter(                                            \
+      Space const&, Vector<Scalar, Space::memory_space> const&,                               \
+      Vector<Scalar, Space::memory_space> const&) const;                                      \
   template void DistributedMatrix<Space>::restrict_residual(                                  \
       Space const&, Injection<Space::memory_space> const&,                                    \
       Vector<Scalar, Space::memory_space> const&, Vector<Scalar, Space::memory_space> const&, \
@@ -382,10 +388,12 @@ void DistributedMatrix<Exec>::gauss_seidel(Exec const& exec, Vector<Scalar, Memo
   template void DistributedMatrix<Space>::sweep(                                              \
       Space const&, Vector<Scalar, Space::memory_space> const&,                               \
       Vector<Scalar, Space::memory_space> const&, Sweep, Guess) const;
-#define STRATA_INSTANTIATE_DISTRIBUTED(Space)        \
-  template class DistributedMatrix<Space>;           \
-  STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, fp64) \
-  STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, fp32)
+#define STRATA_INSTANTIATE_DISTRIBUTED(Space)                     \
+  template class DistributedMatrix<Space>;                        \
+  STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, fp64)              \
+  STRATA_INSTANTIATE_DISTRIBUTED_SCALAR(Space, fp32)              \
+  STRATA_INSTANTIATE_DISTRIBUTED_PRODUCTS(Space, Abreast<double>) \
+  STRATA_INSTANTIATE_DISTRIBUTED_PRODUCTS(Space, Abreast<float>)
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_DISTRIBUTED)
 
 }  // namespace strata::sparse

@@ -28,9 +28,11 @@ enum class Guess {
 };
 
 // The kernels below are enqueued on `exec` and work in Scalar (fp32, fp64), whatever type the
-// values are stored in. Matrix is an EllMatrix with 32-bit columns or a SlicedEllMatrix. Bytes are
-// per entry (e) and per row (n), of the stored value V and column I. They throw ShapeError if a
-// vector is shorter than what is read or written of it.
+// values are stored in. `multiply` and `residual` also work in Abreast of these, for a
+// SlicedEllMatrix in fp32 or fp64, and throw ValueError for other values. Matrix is an EllMatrix
+// with 32-bit columns or a SlicedEllMatrix. Bytes are per entry (e) and per row (n), of the stored
+// value V and column I. They throw ShapeError if a vector is shorter than what is read or written
+// of it.
 
 /// y = A x on the rows of `range`.
 ///

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace strata::sparse {
 
@@ -18,6 +19,75 @@ using Vector = Kokkos::View<Scalar*, MemorySpace>;
 /// The same, to be read.
 template <class Scalar, class MemorySpace>
 using ConstVector = Kokkos::View<Scalar const*, MemorySpace>;
+
+/// The numbers that some vectors have in one row, side by side. A kernel that works on these reads
+/// a matrix once for all of the vectors.
+///
+/// What they are multiplied by is one number for all, or one for each.
+template <class ScalarT>
+struct Abreast {
+  /// The type of the numbers.
+  using Scalar = ScalarT;
+  static constexpr int count = 8;  ///< vectors that go abreast
+
+  Scalar of[count];  ///< number of each vector
+
+  Abreast() = default;
+  /// The same number in all.
+  KOKKOS_FUNCTION explicit Abreast(Scalar value) {
+    for (int j = 0; j < count; ++j) of[j] = value;
+  }
+  /// Numbers of another type, rounded.
+  template <class Other>
+  KOKKOS_FUNCTION explicit Abreast(Abreast<Other> const& other) {
+    for (int j = 0; j < count; ++j) of[j] = static_cast<Scalar>(other.of[j]);
+  }
+
+  /// Each sum.
+  KOKKOS_FUNCTION Abreast& operator+=(Abreast const& other) {
+    for (int j = 0; j < count; ++j) of[j] += other.of[j];
+    return *this;
+  }
+  /// Each difference.
+  KOKKOS_FUNCTION Abreast& operator-=(Abreast const& other) {
+    for (int j = 0; j < count; ++j) of[j] -= other.of[j];
+    return *this;
+  }
+  /// Each sum.
+  KOKKOS_FUNCTION friend Abreast operator+(Abreast a, Abreast const& b) { return a += b; }
+  /// Each difference.
+  KOKKOS_FUNCTION friend Abreast operator-(Abreast a, Abreast const& b) { return a -= b; }
+  /// Each product with one number.
+  KOKKOS_FUNCTION friend Abreast operator*(Scalar a, Abreast x) {
+    for (int j = 0; j < count; ++j) x.of[j] *= a;
+    return x;
+  }
+  /// Each product.
+  KOKKOS_FUNCTION friend Abreast operator*(Abreast const& a, Abreast x) {
+    for (int j = 0; j < count; ++j) x.of[j] *= a.of[j];
+    return x;
+  }
+};
+
+namespace detail {
+
+template <class T>
+struct Lane {
+  using Type = T;
+};
+template <class Scalar>
+struct Lane<Abreast<Scalar>> {
+  using Type = Scalar;
+};
+
+}  // namespace detail
+
+/// The number of one vector: T itself unless that is Abreast.
+template <class T>
+using LaneOf = typename detail::Lane<T>::Type;
+/// Whether T has the numbers of some vectors.
+template <class T>
+inline constexpr bool is_abreast = !std::is_same_v<T, LaneOf<T>>;
 
 namespace detail {
 

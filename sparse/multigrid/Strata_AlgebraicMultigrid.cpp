@@ -48,8 +48,8 @@ void convert(Exec const& exec, From const& from, To const& to, std::int64_t rows
 }
 
 // y = b + a x, element by element
-template <class Exec, class Vec>
-void add_scaled(Exec const& exec, Vec const& a, Vec const& x, Vec const& b, Vec const& y,
+template <class Exec, class Factors, class Vec>
+void add_scaled(Exec const& exec, Factors const& a, Vec const& x, Vec const& b, Vec const& y,
                 std::int64_t rows) {
   Kokkos::parallel_for(
       "strata::sparse::AlgebraicMultigrid::right_side", detail::RowPolicy<Exec>(exec, 0, rows),
@@ -59,7 +59,8 @@ void add_scaled(Exec const& exec, Vec const& a, Vec const& x, Vec const& b, Vec 
 template <class View, class Exec>
 View zeros(Exec const& exec, std::string const& name, std::int64_t n) {
   auto const x = strata::allocate<View>(exec, "strata::sparse::AlgebraicMultigrid::" + name, n);
-  Kokkos::deep_copy(exec, x, typename View::value_type(0));
+  using Value = typename View::value_type;
+  Kokkos::deep_copy(exec, x, Value(LaneOf<Value>(0)));
   return x;
 }
 
@@ -69,10 +70,11 @@ template <class Exec, class Scalar>
 struct AlgebraicMultigrid<Exec, Scalar>::Impl {
   using Wide = Vector<double, MemorySpace>;
   using Vec = Vector<Scalar, MemorySpace>;
+  using Factors = Vector<LaneOf<Scalar>, MemorySpace>;  // of rows
   struct Level {
     DistributedMatrix<Exec> A;  // d_i a_ij d_j, and `excess` on the diagonal
     Transfer<Exec> P, R;
-    Vec excess;  // of Gauss-Seidel; empty: one rank
+    Factors excess;  // of Gauss-Seidel; empty: one rank
     Vec r, x, residual;
     detail::PolynomialSmoother<Exec, Scalar> polynomial;  // none: Gauss-Seidel
   };
@@ -95,7 +97,7 @@ struct AlgebraicMultigrid<Exec, Scalar>::Impl {
 
   Communicator comm_;
   std::vector<Level> levels_;
-  Vec scale_;  // of the finest level
+  Factors scale_;  // of the finest level
   CoarseSolve coarse_ = CoarseSolve::Sweep;
   Smoother smoother_ = Smoother::GaussSeidel;
   int steps_ = 1;
@@ -156,7 +158,7 @@ AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
   }
   add_transfers(exec, hierarchy, d, inverse, precision);
   std::int64_t const rows = hierarchy.levels.front().A.rows();
-  comm_.agree([&] { scale_ = zeros<Vec>(exec, "scale", rows); });
+  comm_.agree([&] { scale_ = zeros<Factors>(exec, "scale", rows); });
   convert(exec, d.front(), scale_, rows);
   exec.fence("strata::sparse::AlgebraicMultigrid::set_up");
 }
@@ -171,21 +173,22 @@ AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
       caller_row_(other.impl_->caller_row_),
       owns_matrices_(false) {
   auto const& source = *other.impl_;
-  auto const like = [&](std::string const& name, auto const& vector) {
-    return zeros<Vec>(exec, name, static_cast<std::int64_t>(vector.extent(0)));
+  auto const like = [&]<class Like = Vec>(std::string const& name, auto const& vector, Like = {}) {
+    return zeros<Like>(exec, name, static_cast<std::int64_t>(vector.extent(0)));
   };
   comm_.agree([&] {
     for (auto const& level : source.levels_)
-      levels_.push_back({level.A, level.P, level.R, like("excess", level.excess),
+      levels_.push_back({level.A, level.P, level.R, like("excess", level.excess, Factors()),
                          like("r", level.r), like("x", level.x), like("residual", level.residual),
                          detail::PolynomialSmoother<Exec, Scalar>(exec, level.polynomial)});
-    scale_ = like("scale", source.scale_);
+    scale_ = like("scale", source.scale_, Factors());
     if (coarse_ == CoarseSolve::Direct)
       direct_ = detail::DirectSolver<Exec, Scalar>(exec, source.direct_);
   });
   for (std::size_t l = 0; l < levels_.size(); ++l)
-    Kokkos::deep_copy(exec, levels_[l].excess, source.levels_[l].excess);
-  Kokkos::deep_copy(exec, scale_, source.scale_);
+    convert(exec, source.levels_[l].excess, levels_[l].excess,
+            static_cast<std::int64_t>(levels_[l].excess.extent(0)));
+  convert(exec, source.scale_, scale_, static_cast<std::int64_t>(scale_.extent(0)));
   exec.fence("strata::sparse::AlgebraicMultigrid::set_up");
 }
 
@@ -209,7 +212,7 @@ void AlgebraicMultigrid<Exec, Scalar>::Impl::add_level(
   if (A.comm().size() > 1) {
     auto const a = diagonal(exec, A);
     std::visit([&](auto const& stored) { find_excess(exec, stored, d, a, excess); }, A.stored());
-    A.comm().agree([&] { level.excess = zeros<Vec>(exec, "excess", A.rows()); });
+    A.comm().agree([&] { level.excess = zeros<Factors>(exec, "excess", A.rows()); });
     convert(exec, excess, level.excess, A.rows());
   }
   level.A = A.modified(exec, d, excess).stored_in(exec, precision);
@@ -230,19 +233,20 @@ void AlgebraicMultigrid<Exec, Scalar>::Impl::add_transfers(Exec const& exec,
 
 template <class Exec, class Scalar>
 std::int64_t AlgebraicMultigrid<Exec, Scalar>::Impl::bytes() const {
-  std::size_t numbers = scale_.extent(0);
+  std::size_t numbers = 0, factors = scale_.extent(0);
   std::int64_t sum = 0;
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     auto const& level = levels_[l];
-    numbers +=
-        level.r.extent(0) + level.x.extent(0) + level.residual.extent(0) + level.excess.extent(0);
+    numbers += level.r.extent(0) + level.x.extent(0) + level.residual.extent(0);
+    factors += level.excess.extent(0);
     bool const last = l + 1 == levels_.size();
     sum += level.polynomial.bytes();
     if (!owns_matrices_) continue;
     if (!last) sum += level.P.bytes() + level.R.bytes();
     if (!last || coarse_ == CoarseSolve::Sweep) sum += level.A.bytes();
   }
-  return sum + static_cast<std::int64_t>(numbers * sizeof(Scalar));
+  return sum +
+         static_cast<std::int64_t>(numbers * sizeof(Scalar) + factors * sizeof(LaneOf<Scalar>));
 }
 
 template <class Exec, class Scalar>
@@ -276,9 +280,11 @@ template <class Exec, class Scalar>
 void AlgebraicMultigrid<Exec, Scalar>::Impl::smooth(Exec const& exec, Level const& level,
                                                     Vec const& r, Vec const& x, Guess guess) const {
   if (!sweeps()) return level.polynomial.apply(exec, level.A, r, x, level.residual, guess);
-  bool const is_first = guess == Guess::Zero;
-  level.A.gauss_seidel(exec, is_first ? r : right_side(exec, level, r, x), x,
-                       is_first ? Sweep::Forward : Sweep::Backward, guess);
+  if constexpr (!is_abreast<Scalar>) {
+    bool const is_first = guess == Guess::Zero;
+    level.A.gauss_seidel(exec, is_first ? r : right_side(exec, level, r, x), x,
+                         is_first ? Sweep::Forward : Sweep::Backward, guess);
+  }
 }
 
 template <class Exec, class Scalar>
@@ -330,9 +336,18 @@ void AlgebraicMultigrid<Exec, Scalar>::Impl::enqueue(Exec const& exec, Vec const
   detail::scale_by(exec, scale_, z, z, rows);
 }
 
+#define STRATA_INSTANTIATE_CYCLE_ABREAST(Space, Number)                            \
+  template AlgebraicMultigrid<Space, Abreast<Number>>::AlgebraicMultigrid(         \
+      Space const&, AlgebraicMultigrid<Space, fp64> const&);                       \
+  template std::int64_t AlgebraicMultigrid<Space, Abreast<Number>>::bytes() const; \
+  template void AlgebraicMultigrid<Space, Abreast<Number>>::apply(                 \
+      Space const&, Vector<Abreast<Number>, Space::memory_space> const&,           \
+      Vector<Abreast<Number>, Space::memory_space> const&) const;
 #define STRATA_INSTANTIATE_V_CYCLE(Space)         \
   template class AlgebraicMultigrid<Space, fp64>; \
-  template class AlgebraicMultigrid<Space, fp32>;
+  template class AlgebraicMultigrid<Space, fp32>; \
+  STRATA_INSTANTIATE_CYCLE_ABREAST(Space, double) \
+  STRATA_INSTANTIATE_CYCLE_ABREAST(Space, float)
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_V_CYCLE)
 
 }  // namespace strata::sparse

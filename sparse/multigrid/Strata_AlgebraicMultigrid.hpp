@@ -41,8 +41,9 @@ class AlgebraicMultigrid {
   ///          MemoryError; on all ranks.
   AlgebraicMultigrid(Exec const& exec, TransferHierarchy<Exec> const& hierarchy,
                      Precision precision);
-  /// The same cycle with vectors in Scalar, and with `other`'s matrices and transfers, which are
-  /// not copied. Collective; fences. Throws MemoryError on all ranks.
+  /// The same cycle with vectors in Scalar, Abreast too where nothing is swept, and with `other`'s
+  /// matrices and transfers, which are not copied. Collective; fences. Throws MemoryError on all
+  /// ranks.
   AlgebraicMultigrid(Exec const& exec, AlgebraicMultigrid<Exec, fp64> const& other);
 
   /// Bytes of this rank's matrices, transfers and vectors; of vectors alone if the others are

@@ -30,12 +30,29 @@ constexpr auto names_of(Smoother) {
                                            {Smoother::Chebyshev, "chebyshev"},
                                            {Smoother::L1Jacobi, "l1-jacobi"}});
 }
+/// What the rows of a coarser level are.
+enum class CoarseningKind {
+  /// Classical on one rank, without a near-null space, for nodes of one unknown, where the matrix
+  /// is not symmetric, its coefficients jump, or much of its couplings has the diagonal's sign.
+  /// Else Aggregation
+  Automatic,
+  Aggregation,  ///< sets of rows
+  Classical,    ///< rows of the finer level, from which the others interpolate
+};
+/// The names of its values, for `name_of` and `from_name`.
+constexpr auto names_of(CoarseningKind) {
+  return enum_names<CoarseningKind>("coarsening", {{CoarseningKind::Automatic, "auto"},
+                                                   {CoarseningKind::Aggregation, "aggregation"},
+                                                   {CoarseningKind::Classical, "classical"}});
+}
 using strata::name_of;
 
 /// Choices of `make_algebraic_hierarchy`.
 struct AmgOptions {
-  /// i and j are coupled on the finest level if |a_ij| > strength sqrt(m_i m_j), m_i the largest of
-  /// row i off the diagonal; half as much on each coarser one.
+  CoarseningKind coarsening = CoarseningKind::Automatic;  ///< what coarse rows are, on one rank
+  /// Aggregates couple i and j on the finest level if |a_ij| > strength sqrt(m_i m_j), m_i the
+  /// largest of row i off the diagonal. Each coarser level has half of that. Classical levels let i
+  /// depend on j if -a_ij >= strength max -a_ik, where a_ii is positive.
   double strength = 0.25;
   int max_levels = 20;             ///< the finest included
   std::int64_t coarse_rows = 300;  ///< solved directly from here on
@@ -44,8 +61,9 @@ struct AmgOptions {
   int block_size = 0;
   /// What coarse levels represent, of one rank; none: constants.
   std::shared_ptr<NearNullSpace const> near_null_space;
-  /// Keep one rank's patterns in memory, for new values of the same matrix.
-  bool keeps_patterns = true;
+  /// Keep one rank's patterns in memory, for new values of the same matrix. A solver does so from
+  /// its first update on in any case.
+  bool keeps_patterns = false;
   Smoother smoother = Smoother::Automatic;  ///< smoother of all levels
   int steps = 2;                            ///< steps of Chebyshev and L1Jacobi, before and after
   /// Storage of the coarse levels; their order is the smoother's.

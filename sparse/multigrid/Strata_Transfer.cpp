@@ -54,9 +54,10 @@ void apply_rows(Exec const& exec, Matrix const& A, std::int64_t rows, Scalar con
         auto const row = A.row(i);
         auto const* const columns = A.columns() + row.first;
         auto const* const values = A.values() + row.first;
-        Scalar sum = add ? y[i] : Scalar(0);
+        using Number = LaneOf<Scalar>;
+        Scalar sum = add ? y[i] : Scalar(Number(0));
         for (int k = 0; k < row.width; ++k)
-          sum += static_cast<Scalar>(values[k * row.stride]) * x[columns[k * row.stride]];
+          sum += static_cast<Number>(values[k * row.stride]) * x[columns[k * row.stride]];
         y[i] = sum;
       });
 }
@@ -189,7 +190,7 @@ template <class Scalar>
 void Transfer<Exec>::multiply(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                               Vector<Scalar, MemorySpace> const& y) const {
   require_vectors(x, y);
-  exchange_.fill(exec, x);
+  if constexpr (!is_abreast<Scalar>) exchange_.fill(exec, x);
   std::visit(
       [&](auto const& A) {
         apply_rows(exec, A, rows_, static_cast<Scalar const*>(x.data()), y.data(), false);
@@ -202,7 +203,7 @@ template <class Scalar>
 void Transfer<Exec>::add_product(Exec const& exec, Vector<Scalar, MemorySpace> const& x,
                                  Vector<Scalar, MemorySpace> const& y) const {
   require_vectors(x, y);
-  exchange_.fill(exec, x);
+  if constexpr (!is_abreast<Scalar>) exchange_.fill(exec, x);
   std::visit(
       [&](auto const& A) {
         apply_rows(exec, A, rows_, static_cast<Scalar const*>(x.data()), y.data(), true);
@@ -217,10 +218,12 @@ void Transfer<Exec>::add_product(Exec const& exec, Vector<Scalar, MemorySpace> c
   template void Transfer<Space>::add_product(Space const&,                                   \
                                              Vector<Scalar, Space::memory_space> const&,     \
                                              Vector<Scalar, Space::memory_space> const&) const;
-#define STRATA_INSTANTIATE_TRANSFER(Space)        \
-  template class Transfer<Space>;                 \
-  STRATA_INSTANTIATE_TRANSFER_SCALAR(Space, fp64) \
-  STRATA_INSTANTIATE_TRANSFER_SCALAR(Space, fp32)
+#define STRATA_INSTANTIATE_TRANSFER(Space)                   \
+  template class Transfer<Space>;                            \
+  STRATA_INSTANTIATE_TRANSFER_SCALAR(Space, fp64)            \
+  STRATA_INSTANTIATE_TRANSFER_SCALAR(Space, fp32)            \
+  STRATA_INSTANTIATE_TRANSFER_SCALAR(Space, Abreast<double>) \
+  STRATA_INSTANTIATE_TRANSFER_SCALAR(Space, Abreast<float>)
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_TRANSFER)
 
 }  // namespace strata::sparse

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace strata::sparse {
@@ -185,36 +186,42 @@ double eigenvalue_of(Exec const& exec, DistributedMatrix<Exec> const& A, Smoothe
 
 // The next level's coarsening, anew or with new values; none where coarsening ends.
 template <class Exec>
-detail::Coarsening<Exec>* next_of(Exec const& exec, detail::WholeLevel<Exec> const& level,
-                                  double strength, double largest, std::size_t number,
-                                  bool has_pattern, detail::KeptLevels<Exec>& kept) {
-  if (has_pattern) {
+detail::Coarsening<Exec>* next_of(Exec const& exec, AmgOptions const& options,
+                                  detail::WholeLevel<Exec> const& level,
+                                  TransferHierarchy<Exec> const& hierarchy,
+                                  detail::KeptLevels<Exec>& kept) {
+  std::size_t const number = hierarchy.levels.size() - 1;
+  double const largest = hierarchy.levels.back().largest;
+  if (hierarchy.has_old_pattern) {
     if (number == kept.levels.size()) return nullptr;
     detail::recoarsen(exec, level, largest, kept.levels[number]);
-  } else {
-    auto made = detail::coarsened(exec, level, strength,
-                                  least_gain * static_cast<double>(level.A.rows()), largest);
-    if (!made) return nullptr;
-    kept.levels.push_back(std::move(*made));
+    return &kept.levels[number];
   }
-  return &kept.levels[number];
+  double const most = least_gain * static_cast<double>(level.A.rows());
+  std::optional<detail::Coarsening<Exec>> made;
+  if (hierarchy.is_classical)
+    made = detail::classically_coarsened(exec, level, options.strength, most);
+  if (!made)
+    made = detail::coarsened(exec, level, std::ldexp(options.strength, -static_cast<int>(number)),
+                             most, largest);
+  if (!made) return nullptr;
+  kept.levels.push_back(std::move(*made));
+  return &kept.levels.back();
 }
 
 // On one rank everything is made on `exec`.
 template <class Exec>
 void add_levels_on_device(Exec const& exec, AmgOptions const& options,
-                          detail::WholeLevel<Exec> level, detail::KeptLevels<Exec>& kept,
-                          TransferHierarchy<Exec>& hierarchy) {
+                          detail::WholeLevel<Exec> level, bool is_symmetric,
+                          detail::KeptLevels<Exec>& kept, TransferHierarchy<Exec>& hierarchy) {
   auto const& comm = hierarchy.levels.front().A.comm();
   MatrixOptions how = options.matrix;
   how.order = hierarchy.smoother == Smoother::GaussSeidel ? RowOrder::Sweep : RowOrder::Natural;
-  double strength = options.strength;
   while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&
          level.A.rows() > options.coarse_rows) {
     auto& fine = hierarchy.levels.back();
     if (level.modes.width > 0) fine.largest = eigenvalue_of(exec, fine.A, hierarchy.smoother);
-    auto* const next = next_of(exec, level, strength, fine.largest, hierarchy.levels.size() - 1,
-                               hierarchy.has_old_pattern, kept);
+    auto* const next = next_of(exec, options, level, hierarchy, kept);
     tell(options, hierarchy, 0.3);
     if (!next) break;
     if (!options.keeps_patterns) next->AP = {};
@@ -224,14 +231,24 @@ void add_levels_on_device(Exec const& exec, AmgOptions const& options,
     }
     auto const coarse = matrix_of(exec, comm, next->coarse.A, how);
     tell(options, hierarchy, 0.8);
-    fine.P = Transfer<Exec>(exec, fine.A, coarse, next->P);
-    fine.R = Transfer<Exec>(exec, coarse, fine.A, next->R, next->P);
+    auto const P = detail::with_rows_in(exec, next->P, level.unit);
+    fine.P = Transfer<Exec>(exec, fine.A, coarse, P);
+    fine.R = Transfer<Exec>(exec, coarse, fine.A, next->R, is_symmetric ? P : next->P);
     hierarchy.levels.push_back({coarse, {}, {}, 0});
     level = next->coarse;
     if (!options.keeps_patterns) *next = {};
-    strength *= 0.5;
     tell(options, hierarchy, 0);
   }
+}
+
+template <class Exec>
+bool is_for_classical(Exec const& exec, detail::WholeLevel<Exec> const& level, bool symmetric,
+                      CoarseningKind asked) {
+  constexpr double much = 0.15;
+  if (level.modes.width > 0 || level.block_size > 1) return false;
+  if (asked != CoarseningKind::Automatic) return asked == CoarseningKind::Classical;
+  if (!symmetric || level.unit.size() > 0) return true;  // units: its coefficients jump
+  return detail::share_with_sign(exec, level.A.nodes) > much;
 }
 
 template <class Exec>
@@ -240,11 +257,12 @@ void add_all_levels(Exec const& exec, AmgOptions const& options,
                     std::shared_ptr<detail::KeptLevels<Exec>> kept,
                     TransferHierarchy<Exec>& hierarchy) {
   bool const is_positive = hierarchy.smoother == Smoother::Chebyshev;
+  bool const symmetric = is_positive || is_symmetric(exec, hierarchy.levels.front().A);
   int const size = options.block_size > 0 ? options.block_size : kept ? kept->block_size : 0;
   auto const given = [&](int block_size) {
     return detail::finest_level(
         exec, hierarchy.levels.front().A,
-        detail::LevelFacts<Exec>{block_size, options.near_null_space, scale});
+        detail::LevelFacts<Exec>{block_size, options.near_null_space, scale, symmetric});
   };
   bool const fits = size == 0 || hierarchy.levels.front().A.rows() % size == 0;
   auto level = given(fits ? size : options.block_size);
@@ -258,11 +276,16 @@ void add_all_levels(Exec const& exec, AmgOptions const& options,
       pattern = detail::pattern_of(exec, level.A.nodes);
     }
     kept = std::make_shared<detail::KeptLevels<Exec>>();
-    *kept = {pattern, level.block_size, is_positive, {}};
+    *kept = {pattern,
+             level.block_size,
+             is_positive,
+             is_for_classical(exec, level, symmetric, options.coarsening),
+             {}};
   }
+  hierarchy.is_classical = kept->is_classical;
   hierarchy.block_size = level.block_size;
   hierarchy.modes = std::max(level.modes.width, 1);
-  add_levels_on_device(exec, options, level, *kept, hierarchy);
+  add_levels_on_device(exec, options, level, symmetric, *kept, hierarchy);
   if (options.keeps_patterns) hierarchy.kept = kept;
 }
 

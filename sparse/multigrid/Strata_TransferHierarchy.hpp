@@ -39,6 +39,7 @@ struct TransferHierarchy {
   int steps = 2;       ///< steps of Chebyshev and L1Jacobi
   int block_size = 1;  ///< unknowns of a node of the finest matrix
   int modes = 1;       ///< unknowns of an aggregate
+  bool is_classical = false;  ///< coarse rows were chosen, not aggregated
   /// What new values in the finest matrix' pattern leave as it is; none: nothing was kept.
   std::shared_ptr<detail::KeptLevels<Exec>> kept;
   bool has_old_pattern = false;  ///< aggregates and patterns are `kept`'s, as it was given
@@ -62,12 +63,18 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
   return hierarchy;
 }
 
-/// Smoothed aggregation for any square matrix: P = (I - w D^-1 A_F) T, R = P', coarse matrix R A P.
-/// A_F is the matrix without weak entries, which are added to its diagonal. D has its rows'
-/// absolute sums, and w = 4/3. Where that has more entries than A, as in graphs without geometry, P
-/// = T. Aggregates have the rows of a maximal set of which no two lie within two strong couplings
-/// as roots; on several ranks they are made within each, row by row.
+/// Levels of any square matrix, by smoothed aggregation or by rows that are chosen.
 ///
+/// Aggregation   P = (I - w D^-1 A_F) T, R = P', coarse matrix R A P. A_F is the matrix without
+///          weak entries, which are added to its diagonal. D has its absolute row sums, w = 4/3.
+///          Where R A P has more entries than A, as in graphs without geometry, P = T. Aggregates
+///          have the rows of a maximal set of which no two lie within two strong couplings as
+///          roots. On several ranks they are made within each, row by row.
+/// Classical   on one rank PMIS chooses the coarse rows. P is extended interpolation from four of
+///          them, and R = P'. A level where R A P has more than twice A's entries is one of
+///          aggregates.
+/// Units    constants are what P keeps, of the given unknowns. Where A maps constants nearer to 0
+///          in the unknowns that `scale` divides, P keeps these.
 /// Blocks   each of several unknowns a node is aggregated by itself. With a near-null space nodes
 ///          are aggregated whole, by the Frobenius norms of their blocks. Each aggregate has an
 ///          unknown for each vector, in which T's columns are orthonormal. D is A's diagonal and w

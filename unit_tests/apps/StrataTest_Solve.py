@@ -291,7 +291,7 @@ class Files(ProgramTest):
             ("B.mtx", npy, "by its content a .npy file of NumPy: rename it"),
             ("B.npy", self.path("A.mtx").read_bytes(), "by its content a Matrix Market file: rename it"),
             ("B.npy", b"1 2\n", "does not begin as one"),
-            ("B.npz", b"PK\x03\x04", "an archive"),
+            ("B.npz", b"PK\x03\x04", "an archive without a directory at its end"),
         ):
             with self.subTest(name=name, part=part):
                 self.path(name).write_bytes(data)

@@ -356,11 +356,12 @@ class Refusals(SparseTest):
         write_mtx(self.path("empty.mtx"), [GENERAL, "999999999 999999999 1", "1 1 1.0"])
         write_npy(self.path("b.npy"), (4, 1), [1.0] * 4)
         write_npy(self.path("B.npy"), (5, 2), [1.0] * 10)
+        write_npy(self.path("C.npy"), (4, 2), [1.0] * 8)
         A = ["--matrix", self.path("A.mtx")]
         for arguments, parts in (
             ([*A, "--layers", "fp16,fp32"], ("--layers", "sparse", "--dense")),
             ([*A, "--compare"], ("--compare", "sparse")),
-            ([*A, "--nrhs", 2], ("--nrhs",)),
+            ([*A, "--nrhs", 0], ("--nrhs", "1 column or more")),
             ([*A, "--trace", self.path("t")], ("--trace",)),
             ([*A, "--dense", "--solver", "cg"], ("--solver", "dense")),
             ([*A, "--sparse", "--dense"], ("--dense",)),
@@ -378,7 +379,7 @@ class Refusals(SparseTest):
             ([*A, "--tolerance", 2], ("--tolerance",)),
             ([*A, "--nx", 3], ("--nx",)),
             ([*A, "--rhs", self.path("b.npy")], ("4 x 1", "order 5")),
-            ([*A, "--rhs", self.path("B.npy")], ("5 x 2",)),
+            ([*A, "--rhs", self.path("C.npy")], ("4 x 2", "order 5")),
             ([*A, "--rhs", self.path("none.npy")], ("none.npy",)),
             ([*A, "--max-memory", "100"], ("--max-memory",)),
             (["--sparse", "--generate", "geometric", "--n", 9], ("dense",)),

@@ -93,8 +93,8 @@ def tridiagonal(n, diagonal=4.0, changed=None):
 
 
 class ProgramTest(unittest.TestCase):
-    """A test case with a folder of its own, in which Open MPI's launcher has its session, too: that of a killed launcher stays,
-    and a later one of the same process number is refused."""
+    """A test case with folders of its own, one of them for the session of Open MPI's launcher. The session of a killed launcher stays, and refuses a
+    later launcher of the same process number."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -144,14 +144,17 @@ TYPED_TEST(CSparse, SolvesAndReports) {
 
 TYPED_TEST(CSparse, ColumnsMayBePaddedAndNothingElseIsWritten) {
   auto const A = grid<TypeParam>(9);
-  Handle const solver = solver_of(A);
+  auto const options = options_with("cg", "jacobi");  // three abreast
+  Handle const solver = solver_of(A, &options);
   std::int64_t const n = 81, ldb = 90, ldx = 85;
   std::vector<double> B(3 * ldb, 7), X(3 * ldx, 0);
   auto const b = numbers(3 * n);
   for (int j = 0; j < 3; ++j) std::copy_n(b.data() + j * n, n, B.data() + j * ldb);
   for (int j = 0; j < 3; ++j) std::fill_n(X.data() + j * ldx + n, ldx - n, 5);
-  ASSERT_EQ(strata_sparse_solve(solver.get(), 3, B.data(), ldb, X.data(), ldx, nullptr),
+  auto report = empty_report();
+  ASSERT_EQ(strata_sparse_solve(solver.get(), 3, B.data(), ldb, X.data(), ldx, &report),
             STRATA_SUCCESS);
+  EXPECT_EQ(report.columns_abreast, 3);
   for (int j = 0; j < 3; ++j) {
     EXPECT_LE(residual(A, X.data() + j * ldx, {b.begin() + j * n, b.begin() + (j + 1) * n}), 1e-10);
     for (std::int64_t i = n; i < ldx; ++i) EXPECT_EQ(X[static_cast<std::size_t>(j * ldx + i)], 5);
@@ -204,6 +207,33 @@ TYPED_TEST(CSparse, TakesOtherValuesInTheSamePlaces) {
   ASSERT_EQ(strata_sparse_solve(solver.get(), 1, b.data(), 400, x.data(), 400, nullptr),
             STRATA_SUCCESS);
   EXPECT_LE(residual(other, x.data(), b), 1e-10);
+}
+
+// The pattern's part of multigrid is kept, of a solver and of a preconditioner alone.
+TYPED_TEST(CSparse, KeepsWhatDependsOnThePatternAlone) {
+  auto const A = grid<TypeParam>(48), other = grid<TypeParam>(48, 0, 2.5);
+  std::size_t const n = 48 * 48;
+  auto options = options_with("cg", "amg");
+  auto const r = numbers(n);
+  for (int const only : {0, 1}) {
+    options.preconditioner_only = only;
+    Handle const updated = solver_of(A, &options), fresh = solver_of(other, &options);
+    auto report = empty_report();
+    ASSERT_EQ(strata_sparse_describe(updated.get(), &report), STRATA_SUCCESS) << strata_message();
+    EXPECT_EQ(report.has_old_pattern, 0);
+    EXPECT_STREQ(report.preconditioner, "amg");
+    ASSERT_EQ(strata_sparse_update(updated.get(), other.entries(), other.value.data()),
+              STRATA_SUCCESS);
+    ASSERT_EQ(strata_sparse_describe(updated.get(), &report), STRATA_SUCCESS);
+    EXPECT_EQ(report.has_old_pattern, 1);
+    std::vector<double> z(n), expected(n);
+    ASSERT_EQ(strata_sparse_precondition(updated.get(), r.data(), z.data()), STRATA_SUCCESS);
+    ASSERT_EQ(strata_sparse_precondition(fresh.get(), r.data(), expected.data()), STRATA_SUCCESS);
+    double difference = 0;  // of aggregates that are A's
+    for (std::size_t i = 0; i < n; ++i)
+      difference = std::max(difference, std::abs(z[i] - expected[i]));
+    EXPECT_LE(difference, 0.2 * norm(expected));
+  }
 }
 
 // Conjugate gradients of a caller need few steps with it.

@@ -21,7 +21,7 @@ struct CovarianceReference {
   Metric metric;
   std::array<double, 6> theta;  ///< sigma2, range, nu, nugget, angle, ratio
   bool with_errors;
-  double log_likelihood;               ///< with a constant mean
+  double log_likelihood;               ///< observations have a constant mean
   std::array<double, 6> gradient;      ///< NAN: there is none
   std::array<double, 10> information;  ///< lower triangle by rows, of the first four
   /// mean and variance at the two new places, the nugget being an error, and then a variation

@@ -18,7 +18,7 @@ SLACK = 100  # what has so much less than the list says is listed anew
 # Lines of files, rounded up to fifty.
 LONGER_FILES = {
     "apps/plot/strata_plot.py": 450,
-    "c/strata.h": 450,
+    "c/strata.h": 500,
     "core/blas/Strata_LeafBlas.cpp": 450,
     "dense/detail/Strata_TreeRecursion.cpp": 450,
     "python/strata/dense.py": 450,

@@ -19,9 +19,9 @@ import tempfile
 
 # From the ground up: a room includes rooms before it in this list alone, so that there is no circle.
 ORDER = ("core", "core/kokkos_ext", "core/integers", "core/blas", "core/io/files", "core/io", "core/problems", "core/info",
-         "comm", "dense/refine", "dense", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/kriging", "geostat/vecchia",
+         "comm", "dense/refine", "dense", "dense/factor", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/kriging", "geostat/vecchia",
          "sparse/comm", "sparse/matrix", "sparse/incomplete", "sparse/direct", "sparse/coarsening", "sparse/multigrid", "sparse/krylov", "sparse/choice", "sparse", "sparse/hpgmxp",
-         "c/runtime", "c", "lapack", "python", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
+         "c/runtime", "c", "c/factor", "lapack", "python", "python/dense", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
 # The modules that a module may include; the program sees all of them.
 MODULES = {"core": (), "dense": ("core",), "comm": ("core",), "ooc": ("core", "comm", "dense"), "geostat": ("core", "comm", "dense", "ooc"), "sparse": ("core", "comm"),
            "c": ("core", "comm", "dense", "sparse"), "lapack": ("c",), "python": ("core", "comm", "dense", "ooc", "geostat", "sparse", "c"), "trilinos": ("core", "comm", "sparse")}
@@ -43,6 +43,7 @@ UP_INSIDE = {
     "ooc/executor": (("detail/ExecutorStream", "detail/Executor"), ("detail/ExecutorOperands", "detail/ExecutorStream")),
     "ooc/schedule": (("detail/SchedulePlayer", "Messages"), ("detail/SchedulePlayer", "RankOrder"), ("detail/SchedulePlayer", "Schedule")),
     "ooc/team": (("detail/Machine", "DeviceTeam"),),
+    "sparse": (("detail/SparseSolverImpl", "SparseSolver"),),
     "sparse/hpgmxp": (("detail/TimeLeft", "Hpgmxp"),),
     "sparse/matrix": (("detail/RowBlock", "EllKernels"), ("detail/RowExchange", "HostRows")),
 }

@@ -68,7 +68,7 @@ def test_all_that_is_public_has_a_docstring() -> None:
 
 
 # They compute nothing by themselves: they ask, set up, or hand on what others compute. Metadata routing is scikit-learn's.
-WITHOUT_SOURCE = re.compile(r"configuration|can_fit|.*\.(refactor|update|setUp|as_linear_operator|as_preconditioner|lower_triangle|set_\w+_request)")
+WITHOUT_SOURCE = re.compile(r"configuration|can_fit|.*\.(refactor|update|setUp|as_linear_operator|as_preconditioner|lower_triangle|matrix|set_\w+_request)")
 
 
 def functions_of(module: Any) -> list[tuple[str, Any]]:

@@ -236,7 +236,7 @@ def test_says_when_there_is_no_solution() -> None:
     "A, error, text",
     [
         (np.eye(3), TypeError, "A is a ndarray, must be a sparse matrix"),
-        (scipy.sparse.identity(3, dtype=np.float32), TypeError, "A is of float32"),
+        (scipy.sparse.identity(3, dtype=np.int32), TypeError, "A is of int32"),
         (scipy.sparse.identity(3, dtype=complex), TypeError, "A is of complex128"),
         (scipy.sparse.csr_matrix((2, 3)), strata.ShapeError, "A is 2 x 3, must be square"),
     ],
@@ -296,6 +296,12 @@ def test_refuses_blocks_and_entries_that_scipy_would_trust(form: str, part: str,
         setattr(A, part, getattr(A, part)[:-1])
         with pytest.raises(strata.ShapeError, match="do not fit"):
             strata.sparse.Solver(A)
+
+
+def test_takes_values_of_float32() -> None:
+    A, b = poisson(), solution(N)
+    np.testing.assert_array_equal(strata.sparse.solve(A.astype(np.float32), b), strata.sparse.solve(A, b))
+    assert relative_residual(2 * A, strata.sparse.solve((2 * A).astype("f4"), b), b) <= 1.01e-10
 
 
 def test_takes_rows_with_room_to_spare() -> None:

@@ -78,22 +78,50 @@ def block(rows: slice, cols: slice) -> Array:
     return np.asarray(np.exp(-abs(i[:, None] - j[None, :]) / 10.0) + (i[:, None] == j[None, :]))
 
 
+def more_than_solves(a: Array, b: Array) -> Recipes:
+    """With a factor in fp64, which all threads share where it stays what it is."""
+    precise, first = strata.cholesky(a, "fp64"), b if b.ndim == 1 else b[:, :2]
+
+    def changed(change: Callable[[Any], None]) -> Array:
+        factor = strata.cholesky(a, "fp64")
+        change(factor)
+        return factor.matrix()
+
+    return {
+        "promote": lambda f: strata.cholesky(a, "fp32").promote(),
+        "whiten": lambda f: (precise.whiten(b), precise.whiten(b, np.empty_like(b))),
+        "whiten_transposed": lambda f: precise.whiten_transposed(b),
+        "sample": lambda f: precise.sample(b),
+        "whitening_error": lambda f: precise.whitening_error() < 1e-9,
+        "inverse": lambda f: precise.inverse().value,
+        "inverse_diagonal": lambda f: precise.inverse_diagonal().value,
+        "inverse_entries": lambda f: precise.inverse_entries([0, 3], [2, 3]).value,
+        "quadratic_form": lambda f: (precise.quadratic_form(first).value, precise.quadratic_form(first, diagonal=True).value),
+        "rank_update": lambda f: changed(lambda g: g.rank_update(first)),
+        "rank_downdate": lambda f: changed(lambda g: g.rank_downdate(1e-3 * first)),
+        "append": lambda f: changed(lambda g: g.append(np.append(np.zeros(len(a)), 1.0))),
+        "remove": lambda f: changed(lambda g: g.remove([1, 4])),
+        "matrix": lambda f: precise.matrix(),
+    }
+
+
 def dense_objects() -> Objects:
     """A factor whose calls are short, one whose solves are long, and what they report."""
     for a, b in (A, B), (problems.graded(wide, 1e3), np.ones((wide, columns))):
         factor = strata.cholesky(a, "fp32")
         factor.solve(b)
-        yield factor, {
+        yield factor, more_than_solves(a, b) | {
             "refactor": lambda f, a=a: f.refactor(a.copy()),  # type: ignore[misc]
-            "update": lambda f, a=a: f.update(a.copy()),  # type: ignore[misc]
-            "solve": lambda f, b=b: (f.solve(b), f.solve(b, np.empty_like(b))),  # type: ignore[misc]
+            "update": lambda f, a=a: f.update(a.copy()),
+            "solve": lambda f, b=b: (f.solve(b), f.solve(b, np.empty_like(b))),
             "logdet": lambda f: f.logdet().value,
             "condition": lambda f: f.condition().value,
             "lower_triangle": lambda f: f.lower_triangle(),
-            "as_linear_operator": lambda f, b=b: f.as_linear_operator() @ b,  # type: ignore[misc]
+            "as_linear_operator": lambda f, b=b: f.as_linear_operator() @ b,
         }
     for value in (factor.report, factor.report.attempts[0], factor.condition(), factor.logdet(), factor.last_solve, strata.is_positive_definite(A)):
         yield value, {}
+    yield strata.cholesky(A, "fp64").inverse_diagonal(), {}
 
 
 def tile_objects() -> Objects:

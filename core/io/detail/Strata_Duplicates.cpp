@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_Errors.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/detail/Strata_MatrixMarketStream.hpp>
 
@@ -67,6 +68,16 @@ std::optional<std::pair<std::int64_t, std::int64_t>> add_duplicates(CoordinateMa
   }
   A.row.resize(kept), A.col.resize(kept), A.value.resize(kept);
   return {};
+}
+
+void take_duplicates(std::string const& path, CoordinateMatrix& A, std::int64_t listed,
+                     ReadOptions const& options) {
+  if (auto const place = add_duplicates(A))
+    throw IoError(message(path, ": the sum of the entries at (", place->first + 1, ", ",
+                          place->second + 1, ") is not finite"));
+  if (A.added > 0 && options.on_remark)
+    options.on_remark(message(path, ": ", A.added, " of ", listed,
+                              " entries are at positions listed before; their values were added"));
 }
 
 }  // namespace strata::detail

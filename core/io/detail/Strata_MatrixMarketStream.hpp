@@ -36,6 +36,10 @@ std::optional<std::pair<std::size_t, std::size_t>> find_duplicate(CoordinateMatr
 /// Entries at one position become one with their sum, in the place of the first; `added` counts the
 /// others. The position whose sum is not finite, if there is one. Cost as `find_duplicate`.
 std::optional<std::pair<std::int64_t, std::int64_t>> add_duplicates(CoordinateMatrix& A);
+/// The same of the matrix of a file that lists so many entries; `options.on_remark` hears of it.
+/// Throws IoError for a sum that is not finite.
+void take_duplicates(std::string const& path, CoordinateMatrix& A, std::int64_t listed,
+                     ReadOptions const& options);
 
 /// The first lines of a file, up to the sizes. Throws as `read_matrix_market_header`.
 MatrixMarketHeader read_market_header(LineReader& lines);

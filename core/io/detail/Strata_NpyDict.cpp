@@ -18,7 +18,8 @@ namespace {
 //   tuple)
 class DictParser {
  public:
-  DictParser(std::string const& name, std::string_view text) : name_(name), text_(text) {}
+  DictParser(std::string const& name, std::string_view text, NpyKinds kinds)
+      : name_(name), text_(text), takes_any_(kinds == NpyKinds::Any) {}
 
   NpyHeader parse() {
     expect('{');
@@ -90,6 +91,8 @@ class DictParser {
         IoError, position_ == text_.size() || text_[position_] != '[', name_,
         ": structured .npy arrays are not supported, only '<f4', '<f8', '>f4' and '>f8'");
     auto const value = string();
+    header_.dtype = value;
+    if (takes_any_) return;
     constexpr std::array<std::string_view, 4> supported{"<f4", "<f8", ">f4", ">f8"};
     STRATA_REQUIRE(IoError, std::find(supported.begin(), supported.end(), value) != supported.end(),
                    name_, ": dtype ", excerpt(value),
@@ -97,7 +100,6 @@ class DictParser {
                    value.find_first_of("fiu") == 1  // halves, longs and integers
                        ? "; numpy.save(FILE, A.astype(float)) writes one of these"
                        : "");
-    header_.dtype = value;
   }
 
   void fortran_order() {
@@ -122,10 +124,11 @@ class DictParser {
                      ": a .npy array of rank above 2; only 1 and 2 are supported");
       comma = take(',');
     }
-    STRATA_REQUIRE(IoError, !extents.empty(), name_,
+    STRATA_REQUIRE(IoError, !extents.empty() || takes_any_, name_,
                    ": a .npy array of rank 0; only 1 and 2 are supported");
-    if (extents.size() == 1 && !comma) fail("a tuple, with a comma, before this position");
     header_.rank = static_cast<int>(extents.size());
+    if (extents.empty()) extents.push_back(1);
+    if (header_.rank == 1 && !comma) fail("a tuple, with a comma, before this position");
     header_.rows = extents[0];
     header_.cols = header_.rank == 2 ? extents[1] : 1;
   }
@@ -136,6 +139,7 @@ class DictParser {
   };
   std::string const& name_;
   std::string_view text_;
+  bool takes_any_;
   std::size_t position_ = 0;
   NpyHeader header_;
   std::array<Key, 3> seen_{{{"descr"}, {"fortran_order"}, {"shape"}}};
@@ -143,8 +147,8 @@ class DictParser {
 
 }  // namespace
 
-NpyHeader parse_npy_dict(std::string const& name, std::string_view text) {
-  return DictParser(name, text).parse();
+NpyHeader parse_npy_dict(std::string const& name, std::string_view text, NpyKinds kinds) {
+  return DictParser(name, text, kinds).parse();
 }
 
 }  // namespace strata::detail

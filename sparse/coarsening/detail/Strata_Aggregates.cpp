@@ -5,28 +5,18 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/coarsening/detail/Strata_IndependentSet.hpp>
+#include <sparse/coarsening/detail/Strata_RowSelection.hpp>
 
 namespace strata::sparse::detail {
 namespace {
 
 constexpr std::int32_t no_aggregate = -1;
 
-// number(i): of root i, none elsewhere; how many there are. Fences.
-template <class Exec, class Space>
-std::int64_t number_roots(Exec const& exec, Vector<std::int32_t, Space> const& root,
-                          Vector<std::int32_t, Space> const& number) {
-  std::int64_t count = 0;
-  Kokkos::parallel_scan(
-      "strata::sparse::aggregates_of::number",
-      RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(root.extent(0))),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& before, bool final) {
-        if (final) number(i) = root(i) > 0 ? static_cast<std::int32_t>(before) : no_aggregate;
-        before += root(i);
-      },
-      count);
-  exec.fence("strata::sparse::aggregates_of::numbered");
-  return count;
-}
+template <class Space>
+struct IsRoot {
+  Vector<std::int32_t, Space> root;
+  KOKKOS_FUNCTION bool operator()(std::int64_t i) const { return root(i) > 0; }
+};
 
 template <class Exec, class Space>
 void join_roots(Exec const& exec, Vector<std::int64_t, Space> const& begin,
@@ -42,13 +32,6 @@ void join_roots(Exec const& exec, Vector<std::int64_t, Space> const& begin,
           if (root(column(k)) > 0) found = of(column(k));
         if (found != no_aggregate) of(i) = found;
       });
-}
-
-// The number to 12 bits, by its bits: a device would fuse the operations of Veltkamp's splitting.
-KOKKOS_INLINE_FUNCTION double rounded_size(double a) {
-  constexpr std::uint64_t half = std::uint64_t{1} << 40, rest = 2 * half - 1;
-  auto const bits = Kokkos::bit_cast<std::uint64_t>(Kokkos::abs(a));
-  return Kokkos::bit_cast<double>((bits + half) & ~rest);
 }
 
 // Rows without an aggregate take what most of their strong couplings lead to.
@@ -105,7 +88,7 @@ RowAggregates<Exec> aggregates_of(Exec const& exec, LocalCsr<Exec> const& A,
   result.of = {exec, "strata::sparse::aggregates_of::of", A.rows};
   PooledVector<std::int32_t, Exec> const before(exec, "strata::sparse::aggregates_of::before",
                                                 A.rows);
-  result.count = number_roots(exec, root.view(), result.of.view());
+  result.count = number_rows(exec, IsRoot<typename Exec::memory_space>{root}, result.of.view());
   join_roots(exec, F.begin.view(), F.column.view(), root.view(), result.of.view());
   join_largest(exec, A.ref(), F, result.of.view(), before.view());
   join_largest(exec, A.ref(), F, before.view(), result.of.view());

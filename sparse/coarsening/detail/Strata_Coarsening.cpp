@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/coarsening/detail/Strata_ExtendedInterpolation.hpp>
 #include <sparse/coarsening/detail/Strata_Prolongator.hpp>
 
 #include <utility>
@@ -57,6 +58,67 @@ void hold_dead(Exec const& exec, std::int64_t nodes, BlockRows<Space> const& A,
           if (A.column(k) == node)
             for (int c = 0; c < size; ++c)
               if (is_dead(node * size + c) > 0) A.value((k * size + c) * size + c) = 1;
+      });
+}
+
+// The mean over rows of |sum_j a_ij v_j| / sum_j |a_ij v_j|, v = 1 / scale. Fences.
+template <class Exec, class Space>
+double defect(Exec const& exec, std::int64_t count, CsrRef<Space> const& A,
+              Vector<double, Space> const& scale) {
+  double total = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::finest_level::defect", RowPolicy<Exec>(exec, 0, count),
+      KOKKOS_LAMBDA(std::int64_t i, double& all) {
+        double sum = 0, size = 0;
+        A(i, [&](std::int64_t j, double a) {
+          double const term = scale.extent(0) > 0 ? a / scale(j) : a;
+          sum += term;
+          size += Kokkos::abs(term);
+        });
+        all += size > 0 ? Kokkos::abs(sum) / size : 0;
+      },
+      total);
+  exec.fence("strata::sparse::finest_level::defect");
+  return total;
+}
+
+template <class Exec, class Space>
+void take_unit(Exec const& exec, std::int64_t count, CsrRef<Space> const& A,
+               Vector<double, Space> const& scale, bool is_symmetric,
+               Vector<double, Space> const& unit) {
+  Kokkos::parallel_for(
+      "strata::sparse::finest_level::unit", RowPolicy<Exec>(exec, 0, count),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        unit(i) = 1 / scale(i);
+        double const of_row = is_symmetric ? unit(i) : 1;
+        for (std::int64_t k = A.begin(i); k < A.begin(i + 1); ++k)
+          A.value(k) *= of_row / scale(A.column(k));
+      });
+}
+
+// Empty where A stays as it is.
+template <class Exec>
+PooledVector<double, Exec> take_best_unit(Exec const& exec, LocalCsr<Exec> const& A,
+                                          LevelFacts<Exec> const& facts) {
+  Vector<double, typename Exec::memory_space> const none;
+  if (!(defect(exec, A.rows, A.ref(), facts.scale) < defect(exec, A.rows, A.ref(), none)))
+    return {};
+  PooledVector<double, Exec> const unit(exec, "strata::sparse::finest_level::unit", A.rows);
+  take_unit(exec, A.rows, A.ref(), facts.scale, facts.is_symmetric, unit.view());
+  exec.fence("strata::sparse::finest_level::unit");
+  return unit;
+}
+
+template <class Exec, class Space>
+void multiply_rows(Exec const& exec, BlockRows<Space> const& from,
+                   Vector<double, Space> const& unit, Vector<double, Space> const& to) {
+  int const size = from.width;
+  Kokkos::parallel_for(
+      "strata::sparse::with_rows_in",
+      RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(from.begin.extent(0)) - 1),
+      KOKKOS_LAMBDA(std::int64_t i) {
+        for (std::int64_t k = from.begin(i) * size; k < from.begin(i + 1) * size; ++k)
+          to(k) = unit(i) * from.value(k);
       });
 }
 
@@ -148,7 +210,9 @@ WholeLevel<Exec> finest_level(Exec const& exec, DistributedMatrix<Exec> const& A
   auto rows = rows_of_one_rank(exec, A);
   sort_rows(exec, rows);
   int const size = facts.block_size > 0 ? facts.block_size : found_block_size(exec, rows);
-  WholeLevel<Exec> level{to_blocks(exec, rows, given ? size : 1), {}, {}, size};
+  PooledVector<double, Exec> unit;
+  if (!given && facts.scale.extent(0) > 0) unit = take_best_unit(exec, rows, facts);
+  WholeLevel<Exec> level{to_blocks(exec, rows, given ? size : 1), {}, {}, size, unit};
   if (given) {
     level.modes = modes_of(exec, level.A, *given, facts.scale);
   } else if (size > 1) {
@@ -156,6 +220,18 @@ WholeLevel<Exec> finest_level(Exec const& exec, DistributedMatrix<Exec> const& A
     number_components(exec, size, level.component.view());
   }
   return level;
+}
+
+template <class Exec>
+BlockCsr<Exec> with_rows_in(Exec const& exec, BlockCsr<Exec> const& P,
+                            PooledVector<double, Exec> const& unit) {
+  if (unit.size() == 0) return P;
+  auto nodes = P.nodes;
+  nodes.value = {exec, "strata::sparse::with_rows_in", P.nodes.entries()};
+  multiply_rows(exec, BlockRows<typename Exec::memory_space>::of(P), unit.view(),
+                nodes.value.view());
+  exec.fence("strata::sparse::with_rows_in");
+  return in_numbers(nodes);
 }
 
 template <class Exec>
@@ -185,12 +261,52 @@ std::optional<Coarsening<Exec>> coarsened(Exec const& exec, WholeLevel<Exec> con
 }
 
 template <class Exec>
+std::optional<Coarsening<Exec>> classically_coarsened(Exec const& exec,
+                                                      WholeLevel<Exec> const& level,
+                                                      double strength, double most_rows) {
+  Region const region(exec, "strata::sparse::classically_coarsened");
+  constexpr std::int64_t most_growth = 2;
+  auto const& A = level.A;
+  Coarsening<Exec> result;
+  result.is_classical = true;
+  result.F = dependence_graph(exec, A.nodes, strength);
+  result.aggregates = splitting(exec, result.F);
+  auto const rows = static_cast<double>(result.aggregates.count);
+  if (rows == 0 || rows > most_rows) return std::nullopt;
+  auto const P = extended_interpolation(exec, A.nodes, result.F, result.aggregates);
+  set_products(exec, A, in_numbers(P), result);
+  if (result.coarse.A.entries() > most_growth * A.entries()) return std::nullopt;
+  return result;
+}
+
+template <class Exec>
+double share_with_sign(Exec const& exec, LocalCsr<Exec> const& A) {
+  auto const rows = A.ref();
+  double all = 0, with_sign = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::share_with_sign", RowPolicy<Exec>(exec, 0, A.rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& total, double& part) {
+        double diagonal = 0;
+        rows(i, [&](std::int64_t j, double a) { diagonal += j == i ? a : 0; });
+        rows(i, [&](std::int64_t j, double a) {
+          total += j == i ? 0 : Kokkos::abs(a);
+          part += j != i && a * diagonal > 0 ? Kokkos::abs(a) : 0;
+        });
+      },
+      all, with_sign);
+  exec.fence("strata::sparse::share_with_sign");
+  return all > 0 ? with_sign / all : 0;
+}
+
+template <class Exec>
 void recoarsen(Exec const& exec, WholeLevel<Exec> const& level, double largest,
                Coarsening<Exec>& of) {
   Region const region(exec, "strata::sparse::recoarsen");
   auto const& A = level.A;
   if (level.modes.width == 0) {
-    if (of.is_smoothed)
+    if (of.is_classical)
+      refill_interpolation(exec, A.nodes, of.F, of.aggregates, of.P.nodes);
+    else if (of.is_smoothed)
       refill_smoothed(exec, A.nodes, of.F, level.component, of.aggregates, of.P.nodes);
     return fill_products(exec, A, of);
   }
@@ -209,6 +325,11 @@ void recoarsen(Exec const& exec, WholeLevel<Exec> const& level, double largest,
                                           LevelFacts<Space> const&);                          \
   template std::optional<Coarsening<Space>> coarsened(Space const&, WholeLevel<Space> const&, \
                                                       double, double, double);                \
+  template BlockCsr<Space> with_rows_in(Space const&, BlockCsr<Space> const&,                 \
+                                        PooledVector<double, Space> const&);                  \
+  template std::optional<Coarsening<Space>> classically_coarsened(                            \
+      Space const&, WholeLevel<Space> const&, double, double);                                \
+  template double share_with_sign(Space const&, LocalCsr<Space> const&);                      \
   template void recoarsen(Space const&, WholeLevel<Space> const&, double, Coarsening<Space>&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_COARSENING)
 

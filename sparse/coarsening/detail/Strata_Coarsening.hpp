@@ -13,13 +13,16 @@
 
 namespace strata::sparse::detail {
 
-/// A level of smoothed aggregation on one rank, in natural order.
+/// A level on one rank, in natural order.
 template <class Exec>
 struct WholeLevel {
   BlockCsr<Exec> A;            ///< matrix; with modes in blocks of its nodes' unknowns
   Modes<Exec> modes;           ///< modes; width 0: constants
   Components<Exec> component;  ///< components of its rows, without modes
   int block_size = 1;          ///< unknowns of a node
+  /// What columns of the given matrix were multiplied by, and of a symmetric one its rows; none:
+  /// 1.
+  PooledVector<double, Exec> unit;
 };
 
 /// What a level leads to, and what new values of its matrix leave as it is.
@@ -29,8 +32,9 @@ struct Coarsening {
   TransposedIndex<Exec> R;  ///< P', by nodes
   WholeLevel<Exec> coarse;  ///< R A P
   StrongGraph<Exec> F;
-  RowAggregates<Exec> aggregates;
-  bool is_smoothed = true;  ///< P is, else P0
+  RowAggregates<Exec> aggregates;  ///< or coarse rows, where they are chosen
+  bool is_classical = false;       ///< P interpolates from coarse rows
+  bool is_smoothed = true;         ///< P is, else P0
   BlockCsr<Exec> AP;
 };
 
@@ -40,6 +44,7 @@ struct KeptLevels {
   std::uint64_t pattern = 0;  ///< `pattern_of` the finest matrix
   int block_size = 0;         ///< unknowns of its nodes
   bool is_positive = false;   ///< its eigenvalues were known
+  bool is_classical = false;  ///< it was begun with coarse rows that are chosen
   std::vector<Coarsening<Exec>> levels;
 };
 
@@ -54,13 +59,20 @@ struct LevelFacts {
   std::shared_ptr<NearNullSpace const> near_null_space;  ///< none: constants
   /// number that divides the near-null vectors in each row; none: 1
   Vector<double, typename Exec::memory_space> scale;
+  bool is_symmetric = true;
 };
 
-/// The finest level: A of one rank. Fences. Throws ShapeError for modes of another number of rows,
-/// MemoryError.
+/// The finest level: A of one rank. Without modes its levels keep constants, in the unknowns that
+/// `scale` divides if A maps these nearer to 0. Fences. Throws ShapeError for modes
+/// of another number of rows, MemoryError.
 template <class Exec>
 WholeLevel<Exec> finest_level(Exec const& exec, DistributedMatrix<Exec> const& A,
                               LevelFacts<Exec> const& facts);
+
+/// P with its rows multiplied by powers of two. Fences. Throws MemoryError.
+template <class Exec>
+BlockCsr<Exec> with_rows_in(Exec const& exec, BlockCsr<Exec> const& P,
+                            PooledVector<double, Exec> const& unit);
 
 /// Everything on the execution space: nothing but counts comes back. With modes nodes are
 /// aggregated whole, and each aggregate has an unknown for each; else each of a node's unknowns by
@@ -71,7 +83,20 @@ template <class Exec>
 std::optional<Coarsening<Exec>> coarsened(Exec const& exec, WholeLevel<Exec> const& level,
                                           double strength, double most_rows, double largest = 0);
 
-/// The values of `of` anew, which `coarsened` has made of a level with the same pattern: aggregates
+/// By coarse rows that are chosen among A's, from which the others interpolate, of a level without
+/// modes whose nodes have one unknown. None where there would be more than `most_rows` rows or no
+/// row, or more than twice A's entries. Fences. Throws MemoryError.
+template <class Exec>
+std::optional<Coarsening<Exec>> classically_coarsened(Exec const& exec,
+                                                      WholeLevel<Exec> const& level,
+                                                      double strength, double most_rows);
+
+/// The part of the sizes of all entries off the diagonal that those with the diagonal's sign make.
+/// Fences.
+template <class Exec>
+double share_with_sign(Exec const& exec, LocalCsr<Exec> const& A);
+
+/// The values of `of` anew, which one of them has made of a level with the same pattern: aggregates
 /// and patterns stay. The same bits as it would make of a level with these aggregates. Fences.
 /// Throws MemoryError, with values of no use in `of`.
 template <class Exec>

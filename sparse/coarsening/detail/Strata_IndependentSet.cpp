@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/coarsening/detail/Strata_RowSelection.hpp>
 
 #include <utility>
 
@@ -82,57 +83,28 @@ KOKKOS_INLINE_FUNCTION bool is_undecided(std::uint64_t state) {
   return state != is_out && state != is_root;
 }
 
-// The rows of `list` that are undecided; how many. Fences.
-template <class Exec, class Space>
-std::int64_t keep_undecided(Exec const& exec, Vector<std::int32_t, Space> const& list,
-                            std::int64_t count, Rounds<Space> const& g,
-                            Vector<std::int32_t, Space> const& result) {
-  std::int64_t left = 0;
-  Kokkos::parallel_scan(
-      "strata::sparse::independent_set::undecided", RowPolicy<Exec>(exec, 0, count),
-      KOKKOS_LAMBDA(std::int64_t k, std::int64_t& at, bool final) {
-        auto const i = list(k);
-        bool const keep = is_undecided(g.state(i));
-        if (final && keep) result(at) = i;
-        at += keep ? 1 : 0;
-      },
-      left);
-  exec.fence("strata::sparse::independent_set::undecided");
-  return left;
-}
+template <class Space>
+struct IsUndecided {
+  Vector<std::uint64_t, Space> state;
+  KOKKOS_FUNCTION bool operator()(std::int64_t i) const { return is_undecided(state(i)); }
+};
 
-// The rows of `list` on whose couplings undecided rows may meet; what the others have around them
-// is final.
-template <class Exec, class Space>
-std::int64_t keep_paths(Exec const& exec, Vector<std::int32_t, Space> const& list,
-                        std::int64_t count, Rounds<Space> const& g,
-                        Vector<std::int32_t, Space> const& result) {
-  std::int64_t left = 0;
-  Kokkos::parallel_scan(
-      "strata::sparse::independent_set::paths", RowPolicy<Exec>(exec, 0, count),
-      KOKKOS_LAMBDA(std::int64_t k, std::int64_t& at, bool final) {
-        auto const i = list(k);
-        bool keep = is_undecided(g.state(i)), has_root = g.state(i) == is_root;
-        for (std::int64_t e = g.begin(i); e < g.begin(i + 1) && !keep; ++e) {
-          std::uint64_t const other = g.state(g.column(e));
-          keep = is_undecided(other);
-          has_root = has_root || other == is_root;
-        }
-        if (final && keep) result(at) = i;
-        if (final && !keep) g.largest(i) = has_root ? is_root : is_out;
-        at += keep ? 1 : 0;
-      },
-      left);
-  exec.fence("strata::sparse::independent_set::paths");
-  return left;
-}
-
-template <class Exec, class Space>
-void list_all(Exec const& exec, std::int64_t rows, Vector<std::int32_t, Space> const& list) {
-  Kokkos::parallel_for(
-      "strata::sparse::independent_set::list", RowPolicy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i) { list(i) = static_cast<std::int32_t>(i); });
-}
+/// Whether undecided rows may meet on a row's couplings. What the others have around them is final,
+/// and is set.
+template <class Space>
+struct IsOnPath {
+  Rounds<Space> g;
+  KOKKOS_FUNCTION bool operator()(std::int64_t i) const {
+    bool keep = is_undecided(g.state(i)), has_root = g.state(i) == is_root;
+    for (std::int64_t e = g.begin(i); e < g.begin(i + 1) && !keep; ++e) {
+      std::uint64_t const other = g.state(g.column(e));
+      keep = is_undecided(other);
+      has_root = has_root || other == is_root;
+    }
+    if (!keep) g.largest(i) = has_root ? is_root : is_out;
+    return keep;
+  }
+};
 
 template <class Exec, class Space>
 void mark_roots(Exec const& exec, std::int64_t rows, Rounds<Space> const& g,
@@ -140,12 +112,6 @@ void mark_roots(Exec const& exec, std::int64_t rows, Rounds<Space> const& g,
   Kokkos::parallel_for(
       "strata::sparse::independent_set::roots", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) { mark(i) = g.state(i) == is_root ? 1 : 0; });
-}
-
-int bits_for(std::int64_t rows) {
-  int bits = 2;
-  while ((std::int64_t{1} << bits) < rows) ++bits;
-  return bits;
 }
 
 }  // namespace
@@ -157,24 +123,25 @@ PooledVector<std::int32_t, Exec> independent_set(Exec const& exec, StrongGraph<E
   PooledVector<std::uint64_t, Exec> const state(exec, "strata::sparse::independent_set::state",
                                                 rows),
       largest(exec, "strata::sparse::independent_set::largest", rows);
-  using List = PooledVector<std::int32_t, Exec>;
-  auto const list = [&] { return List(exec, "strata::sparse::independent_set::list", rows); };
-  List undecided = list(), paths = list(), spare = list();
-  Rounds<typename Exec::memory_space> const g{F.begin, F.column, state, largest};
+  using Space = typename Exec::memory_space;
+  auto paths = listed_rows(exec, rows), undecided = listed_rows(exec, rows),
+       spare = listed_rows(exec, rows);
+  Rounds<Space> const g{F.begin, F.column, state, largest};
+  IsUndecided<Space> const is_left{state};
+  IsOnPath<Space> const is_on_path{g};
   begin_rounds(exec, rows, g);
-  list_all(exec, rows, paths.view());
   std::int64_t on_paths = rows;
-  std::int64_t left = keep_undecided(exec, paths.view(), rows, g, undecided.view());
+  std::int64_t left = select_rows(exec, paths.view(), rows, is_left, undecided.view());
   for (int round = 0; left > 0; ++round) {
     draw(exec, undecided.view(), left, bits_for(rows), round, g);
     look_around(exec, paths.view(), on_paths, g);
     decide(exec, undecided.view(), left, g);
-    left = keep_undecided(exec, undecided.view(), left, g, spare.view());
+    left = select_rows(exec, undecided.view(), left, is_left, spare.view());
     std::swap(undecided, spare);
-    on_paths = keep_paths(exec, paths.view(), on_paths, g, spare.view());
+    on_paths = select_rows(exec, paths.view(), on_paths, is_on_path, spare.view());
     std::swap(paths, spare);
   }
-  List marks = list();
+  PooledVector<std::int32_t, Exec> const marks(exec, "strata::sparse::independent_set", rows);
   mark_roots(exec, rows, g, marks.view());
   exec.fence("strata::sparse::independent_set");  // the lists end here
   return marks;

@@ -20,6 +20,13 @@ KOKKOS_INLINE_FUNCTION std::uint32_t mixed(std::uint32_t x, int bits, int round)
   return x ^ (x >> half);
 }
 
+/// The least `bits` of which `mixed` has a number for each row.
+inline int bits_for(std::int64_t rows) {
+  int bits = 2;
+  while ((std::int64_t{1} << bits) < rows) ++bits;
+  return bits;
+}
+
 /// root(i) = 1 for the rows of a maximal set of which no two lie within two strong couplings of
 /// each other, else 0; rows without one are left out. For a graph that is not symmetric, couplings
 /// are followed as their rows have them.

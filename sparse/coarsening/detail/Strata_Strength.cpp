@@ -41,32 +41,6 @@ struct IsStrong {
   }
 };
 
-template <class Exec, class Space>
-void count_strong(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
-                  IsStrong<Space> const& is_strong, Vector<std::int64_t, Space> const& length) {
-  Kokkos::parallel_for(
-      "strata::sparse::strong_graph::count", RowPolicy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i) {
-        std::int64_t count = 0;
-        A(i, [&](std::int64_t j, double a) { count += is_strong(i, j, a) ? 1 : 0; });
-        length(i) = count;
-      });
-}
-
-template <class Exec, class Space>
-void list_strong(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
-                 IsStrong<Space> const& is_strong, Vector<std::int64_t, Space> const& begin,
-                 Vector<std::int32_t, Space> const& column) {
-  Kokkos::parallel_for(
-      "strata::sparse::strong_graph::list", RowPolicy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i) {
-        std::int64_t at = begin(i);
-        A(i, [&](std::int64_t j, double a) {
-          if (is_strong(i, j, a)) column(at++) = static_cast<std::int32_t>(j);
-        });
-      });
-}
-
 }  // namespace
 
 template <class Exec>
@@ -78,13 +52,7 @@ StrongGraph<Exec> strong_graph(Exec const& exec, LocalCsr<Exec> const& A,
   PooledVector<double, Exec> const largest(exec, "strata::sparse::strong_graph::largest", A.rows);
   find_largest(exec, A.rows, A.ref(), largest.view());
   IsStrong<Space> const is_strong{largest, component, strength * strength * tie * tie};
-  StrongGraph<Exec> F;
-  F.begin = {exec, "strata::sparse::strong_graph::begin", A.rows + 1};
-  count_strong(exec, A.rows, A.ref(), is_strong, F.begin.view());
-  F.column = {exec, "strata::sparse::strong_graph::column", scan_lengths(exec, F.begin.view())};
-  list_strong(exec, A.rows, A.ref(), is_strong, F.begin.view(), F.column.view());
-  exec.fence("strata::sparse::strong_graph");  // `largest` ends here
-  return F;
+  return graph_of(exec, A, is_strong);
 }
 
 #define STRATA_INSTANTIATE_STRENGTH(Space)                                       \

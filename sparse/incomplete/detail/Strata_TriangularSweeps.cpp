@@ -18,13 +18,13 @@ struct RowOfTriangle {
   std::int64_t const* begin;
   std::int32_t const* column;
   Value const* value;
-  Scalar const* d;  // or nullptr
+  LaneOf<Scalar> const* d;  // or nullptr
   Scalar* x;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     Scalar sum = d ? d[i] * x[i] : x[i];
     for (std::int64_t k = begin[i]; k < begin[i + 1]; ++k)
-      sum -= static_cast<Scalar>(value[k]) * x[column[k]];
+      sum -= static_cast<LaneOf<Scalar>>(value[k]) * x[column[k]];
     x[i] = sum;
   }
 };
@@ -141,7 +141,8 @@ void TriangularSweep<Exec, Value>::plan(Exec const& exec, HostCsr const& triangl
 
 template <class Exec, class Value>
 template <class Scalar>
-void TriangularSweep<Exec, Value>::solve(Exec const& exec, Vector<Scalar, MemorySpace> const& d,
+void TriangularSweep<Exec, Value>::solve(Exec const& exec,
+                                         Vector<LaneOf<Scalar>, MemorySpace> const& d,
                                          Vector<Scalar, MemorySpace> const& x) const {
   char const* const label = "strata::sparse::TriangularSweep::solve";
   using Row = RowOfTriangle<Value, Scalar>;
@@ -175,14 +176,16 @@ std::int64_t TriangularSweep<Exec, Value>::bytes() const {
                                    value_.extent(0) * sizeof(Value));
 }
 
-#define STRATA_INSTANTIATE_SWEEP(Space, Value)                \
-  template class TriangularSweep<Space, Value>;               \
-  template void TriangularSweep<Space, Value>::solve(         \
-      Space const&, Vector<fp64, Space::memory_space> const&, \
-      Vector<fp64, Space::memory_space> const&) const;        \
-  template void TriangularSweep<Space, Value>::solve(         \
-      Space const&, Vector<fp32, Space::memory_space> const&, \
-      Vector<fp32, Space::memory_space> const&) const;
+#define STRATA_INSTANTIATE_SOLVE(Space, Value, Scalar)                  \
+  template void TriangularSweep<Space, Value>::solve(                   \
+      Space const&, Vector<LaneOf<Scalar>, Space::memory_space> const&, \
+      Vector<Scalar, Space::memory_space> const&) const;
+#define STRATA_INSTANTIATE_SWEEP(Space, Value)            \
+  template class TriangularSweep<Space, Value>;           \
+  STRATA_INSTANTIATE_SOLVE(Space, Value, fp64)            \
+  STRATA_INSTANTIATE_SOLVE(Space, Value, fp32)            \
+  STRATA_INSTANTIATE_SOLVE(Space, Value, Abreast<double>) \
+  STRATA_INSTANTIATE_SOLVE(Space, Value, Abreast<float>)
 #define STRATA_INSTANTIATE_SWEEPS(Space) \
   STRATA_INSTANTIATE_SWEEP(Space, fp64)  \
   STRATA_INSTANTIATE_SWEEP(Space, fp32)

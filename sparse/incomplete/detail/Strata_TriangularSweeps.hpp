@@ -38,7 +38,7 @@ class TriangularSweep {
   /// x_i = (d_i x_i) - sum_j t_ij x_j, in the order of the triangle, in place; no d: 1. Enqueued on
   /// `exec`.
   template <class Scalar>
-  void solve(Exec const& exec, Vector<Scalar, MemorySpace> const& d,
+  void solve(Exec const& exec, Vector<LaneOf<Scalar>, MemorySpace> const& d,
              Vector<Scalar, MemorySpace> const& x) const;
 
   std::int64_t bytes() const;

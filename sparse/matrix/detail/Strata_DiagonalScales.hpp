@@ -51,7 +51,7 @@ void scale_by(Exec const& exec, A const& a, X const& x, Y const& y, std::int64_t
   Kokkos::parallel_for(
       "strata::sparse::scale_by", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
-        y(i) = static_cast<Scalar>(a(i)) * static_cast<Scalar>(x(i));
+        y(i) = static_cast<LaneOf<Scalar>>(a(i)) * static_cast<Scalar>(x(i));
       });
 }
 
@@ -65,7 +65,7 @@ void gather_scaled(Exec const& exec, Rows const& row, A const& a, X const& x, Y 
   Kokkos::parallel_for(
       "strata::sparse::gather_scaled", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
-        y(i) = static_cast<Scalar>(a(i)) * static_cast<Scalar>(x(row(i)));
+        y(i) = static_cast<LaneOf<Scalar>>(a(i)) * static_cast<Scalar>(x(row(i)));
       });
 }
 
@@ -78,7 +78,7 @@ void scatter_scaled(Exec const& exec, Rows const& row, A const& a, X const& x, Y
   Kokkos::parallel_for(
       "strata::sparse::scatter_scaled", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
-        y(row(i)) = static_cast<Scalar>(a(i)) * static_cast<Scalar>(x(i));
+        y(row(i)) = static_cast<LaneOf<Scalar>>(a(i)) * static_cast<Scalar>(x(i));
       });
 }
 

@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/matrix/Strata_EllAssembly.hpp>
 #include <sparse/matrix/detail/Strata_HostCopy.hpp>
 
 #include <algorithm>
@@ -25,20 +26,18 @@ constexpr double held = -1;  // the label of a part with a row whose entries do 
 template <class Exec, class Matrix>
 std::int64_t join_neighbours(Exec const& exec, Matrix const& A, Integers<Exec> const& parent) {
   std::int64_t changed = 0;
+  EllRows<Matrix> const rows{A};
   Kokkos::parallel_reduce(
       "strata::sparse::FloatingParts::join", RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
-        auto const row = A.row(i);
-        for (int k = 0; k < row.width; ++k) {
-          std::int64_t const j = A.column(i, k);
-          double const value = static_cast<double>(A.values()[row.first + k * row.stride]);
-          if (value == 0 || j == i || j >= A.rows()) continue;
+        rows(i, [&](std::int64_t j, double value) {
+          if (value == 0 || j == i || j >= A.rows()) return;
           std::int64_t const own = Kokkos::atomic_load(&parent(i)),
                              other = Kokkos::atomic_load(&parent(j));
-          if (own == other) continue;
+          if (own == other) return;
           Kokkos::atomic_min(&parent(own < other ? other : own), own < other ? own : other);
           ++count;
-        }
+        });
       },
       changed);
   exec.fence("strata::sparse::FloatingParts::join");
@@ -75,19 +74,18 @@ Integers<Exec> local_roots(Exec const& exec, Matrix const& A, Integers<Exec> con
 template <class Exec, class Matrix>
 void label_roots(Exec const& exec, Matrix const& A, Integers<Exec> const& root, std::int64_t first,
                  Wide<Exec> const& label) {
+  EllRows<Matrix> const rows{A};
   Kokkos::parallel_for(
       "strata::sparse::FloatingParts::number", RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) { label(i) = static_cast<double>(first + i); });
   Kokkos::parallel_for(
       "strata::sparse::FloatingParts::hold", RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) {
-        auto const row = A.row(i);
         double sum = 0, size = 0;
-        for (int k = 0; k < row.width; ++k) {
-          double const value = static_cast<double>(A.values()[row.first + k * row.stride]);
+        rows(i, [&](std::int64_t, double value) {
           sum += value;
           size += Kokkos::abs(value);
-        }
+        });
         constexpr double of_held = held;
         bool const floats = size > 0 && Kokkos::abs(sum) <= 1e-13 * size;
         if (!floats) Kokkos::atomic_min(&label(root(i)), of_held);
@@ -111,19 +109,17 @@ template <class Exec, class Matrix>
 std::int64_t take_from_halo(Exec const& exec, Matrix const& A, Integers<Exec> const& root,
                             Wide<Exec> const& label) {
   std::int64_t changed = 0;
+  EllRows<Matrix> const rows{A};
   Kokkos::parallel_reduce(
       "strata::sparse::FloatingParts::take", RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
-        auto const row = A.row(i);
-        for (int k = 0; k < row.width; ++k) {
-          std::int64_t const j = A.column(i, k);
-          double const value = static_cast<double>(A.values()[row.first + k * row.stride]);
-          if (value == 0 || j < A.rows()) continue;
+        rows(i, [&](std::int64_t j, double value) {
+          if (value == 0 || j < A.rows()) return;
           double const own = Kokkos::atomic_load(&label(root(i)));
-          if (!(label(j) < own)) continue;
+          if (!(label(j) < own)) return;
           Kokkos::atomic_min(&label(root(i)), label(j));
           ++count;
-        }
+        });
       },
       changed);
   exec.fence("strata::sparse::FloatingParts::take");
@@ -134,15 +130,13 @@ std::int64_t take_from_halo(Exec const& exec, Matrix const& A, Integers<Exec> co
 template <class Exec, class Matrix>
 std::int64_t count_differences(Exec const& exec, Matrix const& A, Wide<Exec> const& label) {
   std::int64_t different = 0;
+  EllRows<Matrix> const rows{A};
   Kokkos::parallel_reduce(
       "strata::sparse::FloatingParts::compare", RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
-        auto const row = A.row(i);
-        for (int k = 0; k < row.width; ++k) {
-          std::int64_t const j = A.column(i, k);
-          double const value = static_cast<double>(A.values()[row.first + k * row.stride]);
+        rows(i, [&](std::int64_t j, double value) {
           count += value != 0 && j >= A.rows() && label(j) != label(i);
-        }
+        });
       },
       different);
   exec.fence("strata::sparse::FloatingParts::compare");

@@ -77,7 +77,7 @@ bool is_exactly_symmetric(std::vector<double> const& A, std::size_t n) {
 
 std::vector<double> generalised_inverse(std::vector<double> A, std::size_t n) {
   bool const symmetric = is_exactly_symmetric(A, n);
-  // In place: after step k the pivot's row and column hold those of the inverse.
+  // In place: after step k the pivot's row and column hold the inverse's.
   std::vector<std::size_t> pivot_row, pivot_col;
   std::vector<char> row_used(n, 0), col_used(n, 0);
   double largest = 0;
@@ -155,14 +155,25 @@ template <class Exec, class Scalar>
 DirectSolver<Exec, Scalar>::DirectSolver(Exec const& exec, DirectSolver<Exec, fp64> const& other)
     : comm_(other.comm_), rows_(other.rows_), n_(other.n_) {
   using Vec = Vector<Scalar, MemorySpace>;
-  inverse_ = allocate<Vec>(exec, "strata::sparse::DirectSolver::inverse", rows_ * n_);
-  all_ = allocate<Vec>(exec, "strata::sparse::DirectSolver::all", n_);
-  Kokkos::deep_copy(exec, inverse_, other.inverse_);
+  inverse_ =
+      allocate<decltype(inverse_)>(exec, "strata::sparse::DirectSolver::inverse", rows_ * n_);
+  if (comm_.size() > 1) all_ = allocate<Vec>(exec, "strata::sparse::DirectSolver::all", n_);
+  round_entries(exec, other.inverse_, inverse_);
 }
 
 template <class Exec, class Scalar>
 void DirectSolver<Exec, Scalar>::apply(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
                                        Vector<Scalar, MemorySpace> const& x) const {
+  if constexpr (is_abreast<Scalar>)
+    return multiply(exec, r, x);  // of one rank
+  else
+    apply_on_ranks(exec, r, x);
+}
+
+template <class Exec, class Scalar>
+void DirectSolver<Exec, Scalar>::apply_on_ranks(Exec const& exec,
+                                                Vector<Scalar, MemorySpace> const& r,
+                                                Vector<Scalar, MemorySpace> const& x) const {
   auto source = r;
   if (comm_.size() > 1) {
     auto const own = Kokkos::subview(r, std::pair(std::int64_t(0), rows_));
@@ -182,13 +193,13 @@ void DirectSolver<Exec, Scalar>::multiply(Exec const& exec, Vector<Scalar, Memor
                                           Vector<Scalar, MemorySpace> const& x) const {
   using Team = Kokkos::TeamPolicy<Exec>;
   if (rows_ == 0) return;
-  Scalar const* const inverse = inverse_.data();
+  LaneOf<Scalar> const* const inverse = inverse_.data();
   std::int64_t const n = n_;
   Kokkos::parallel_for(
       "strata::sparse::DirectSolver::multiply", Team(exec, static_cast<int>(rows_), Kokkos::AUTO),
       KOKKOS_LAMBDA(typename Team::member_type const& team) {
-        Scalar const* const row = inverse + team.league_rank() * n;
-        Scalar total = 0;
+        auto const* const row = inverse + team.league_rank() * n;
+        auto total = Scalar();
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, n),
             [&](std::int64_t j, Scalar& sum) { sum += row[j] * r(j); }, total);
@@ -196,9 +207,17 @@ void DirectSolver<Exec, Scalar>::multiply(Exec const& exec, Vector<Scalar, Memor
       });
 }
 
-#define STRATA_INSTANTIATE_DIRECT(Space)    \
-  template class DirectSolver<Space, fp64>; \
-  template class DirectSolver<Space, fp32>;
+#define STRATA_INSTANTIATE_DIRECT_ABREAST(Space, Number)                                         \
+  template DirectSolver<Space, Abreast<Number>>::DirectSolver(Space const&,                      \
+                                                              DirectSolver<Space, fp64> const&); \
+  template void DirectSolver<Space, Abreast<Number>>::apply(                                     \
+      Space const&, Vector<Abreast<Number>, Space::memory_space> const&,                         \
+      Vector<Abreast<Number>, Space::memory_space> const&) const;
+#define STRATA_INSTANTIATE_DIRECT(Space)           \
+  template class DirectSolver<Space, fp64>;        \
+  template class DirectSolver<Space, fp32>;        \
+  STRATA_INSTANTIATE_DIRECT_ABREAST(Space, double) \
+  STRATA_INSTANTIATE_DIRECT_ABREAST(Space, float)
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_DIRECT)
 
 }  // namespace strata::sparse::detail

@@ -41,14 +41,16 @@ class DirectSolver {
  private:
   template <class, class>
   friend class DirectSolver;
+  void apply_on_ranks(Exec const& exec, Vector<Scalar, MemorySpace> const& r,
+                      Vector<Scalar, MemorySpace> const& x) const;
   // Sets `inverse_` where the matrix of one rank lets it be made there.
   bool inverted_on_device(Exec const& exec, DistributedMatrix<Exec> const& A,
                           Vector<double, MemorySpace> const& d);
 
   Communicator comm_;
   std::int64_t rows_ = 0, n_ = 0;
-  Vector<Scalar, MemorySpace> inverse_;  // row by row
-  Vector<Scalar, MemorySpace> all_;      // r of all ranks
+  Vector<LaneOf<Scalar>, MemorySpace> inverse_;  // row by row
+  Vector<Scalar, MemorySpace> all_;              // r of all ranks
 };
 
 }  // namespace strata::sparse::detail

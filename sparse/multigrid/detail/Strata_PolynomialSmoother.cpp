@@ -51,17 +51,18 @@ void copy_in_type(Exec const& exec, From const& from, To const& to) {
       });
 }
 
-template <class Exec, class Vec>
-void take_step(Exec const& exec, double keep, double take, Vec const& inverse, Vec const& residual,
-               Vec const& step, Vec const& x, bool from_zero) {
+template <class Exec, class Inverse, class Vec>
+void take_step(Exec const& exec, double keep, double take, Inverse const& inverse,
+               Vec const& residual, Vec const& step, Vec const& x, bool from_zero) {
   using Scalar = typename Vec::non_const_value_type;
-  auto const a = static_cast<Scalar>(keep), b = static_cast<Scalar>(take);
+  using Number = LaneOf<Scalar>;
+  auto const a = static_cast<Number>(keep), b = static_cast<Number>(take);
   bool const keeps = keep != 0;
   Kokkos::parallel_for(
       "strata::sparse::PolynomialSmoother::step",
       RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(inverse.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i) {
-        Scalar const s = (keeps ? a * step(i) : Scalar(0)) + b * inverse(i) * residual(i);
+        Scalar const s = (keeps ? a * step(i) : Scalar(Number(0))) + b * inverse(i) * residual(i);
         step(i) = s;
         x(i) = from_zero ? s : x(i) + s;
       });
@@ -118,14 +119,16 @@ PolynomialSmoother<Exec, Scalar>::PolynomialSmoother(Exec const& exec,
                                                      PolynomialSmoother<Exec, fp64> const& other)
     : keep_(other.keep_), take_(other.take_) {
   auto const rows = static_cast<std::int64_t>(other.inverse_.extent(0));
-  inverse_ = strata::allocate<Vec>(exec, "strata::sparse::PolynomialSmoother::inverse", rows);
+  inverse_ = strata::allocate<decltype(inverse_)>(
+      exec, "strata::sparse::PolynomialSmoother::inverse", rows);
   step_ = strata::allocate<Vec>(exec, "strata::sparse::PolynomialSmoother::step", rows);
   copy_in_type(exec, other.inverse_, inverse_);
 }
 
 template <class Exec, class Scalar>
 std::int64_t PolynomialSmoother<Exec, Scalar>::bytes() const {
-  return static_cast<std::int64_t>((inverse_.extent(0) + step_.extent(0)) * sizeof(Scalar));
+  return static_cast<std::int64_t>(inverse_.extent(0) * sizeof(LaneOf<Scalar>) +
+                                   step_.extent(0) * sizeof(Scalar));
 }
 
 template <class Exec, class Scalar>
@@ -139,9 +142,20 @@ void PolynomialSmoother<Exec, Scalar>::apply(Exec const& exec, DistributedMatrix
   }
 }
 
+#define STRATA_INSTANTIATE_STEPS_ABREAST(Space, Number)                            \
+  template PolynomialSmoother<Space, Abreast<Number>>::PolynomialSmoother(         \
+      Space const&, PolynomialSmoother<Space, fp64> const&);                       \
+  template std::int64_t PolynomialSmoother<Space, Abreast<Number>>::bytes() const; \
+  template void PolynomialSmoother<Space, Abreast<Number>>::apply(                 \
+      Space const&, DistributedMatrix<Space> const&,                               \
+      Vector<Abreast<Number>, Space::memory_space> const&,                         \
+      Vector<Abreast<Number>, Space::memory_space> const&,                         \
+      Vector<Abreast<Number>, Space::memory_space> const&, Guess) const;
 #define STRATA_INSTANTIATE_POLYNOMIAL(Space)      \
   template class PolynomialSmoother<Space, fp64>; \
-  template class PolynomialSmoother<Space, fp32>;
+  template class PolynomialSmoother<Space, fp32>; \
+  STRATA_INSTANTIATE_STEPS_ABREAST(Space, double) \
+  STRATA_INSTANTIATE_STEPS_ABREAST(Space, float)
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_POLYNOMIAL)
 
 }  // namespace strata::sparse::detail

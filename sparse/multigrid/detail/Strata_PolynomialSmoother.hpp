@@ -47,7 +47,8 @@ class PolynomialSmoother {
   void set_steps(double largest);  // Chebyshev's
 
   std::vector<double> keep_, take_;  // a_k, b_k
-  Vec inverse_, step_;
+  Vector<LaneOf<Scalar>, typename Exec::memory_space> inverse_;
+  Vec step_;
 };
 
 }  // namespace strata::sparse::detail

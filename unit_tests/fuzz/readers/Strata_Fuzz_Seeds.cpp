@@ -3,6 +3,8 @@
 // strata_fuzz_seeds FOLDER: write the seeds of each reader's fuzz target to FOLDER/<reader>/.
 #include <core/io/files/Strata_ByteSink.hpp>
 
+#include <unit_tests/core/io/StrataTest_Zip.hpp>
+
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -72,6 +74,33 @@ Seeds npy() {
   };
 }
 
+Seeds npz() {
+  using namespace strata::test;
+  auto const shape = raw(std::vector<std::int64_t>{2, 3});
+  Seeds seeds;
+  for (bool const is_deflated : {false, true}) {
+    for (auto members : {scipy("csr", shape, {0, 2, 3}, {0, 1, 2}, {1, 2, 3}),
+                         scipy("csc", shape, {0, 1, 2, 3}, {0, 0, 1}, {1, 2, 3}),
+                         scipy("coo", shape, {0, 0, 1}, {0, 1, 2}, {1, 2, 3})}) {
+      for (auto& member : members) member.is_deflated = member.is_wide = is_deflated;
+      seeds.push_back(zip(members, is_deflated));
+    }
+    seeds.push_back(
+        zip({{"arr_0.npy", npy_of("<f8", "(2,)", std::string(16, '\x3f')), is_deflated}}));
+  }
+  seeds.push_back(seeds[0].substr(0, seeds[0].size() - 30));
+  return seeds;
+}
+
+Seeds petsc() {
+  std::string const numbers("\0\0\0\2\0\0\0\3\0\0\0\3\0\0\0\2\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\2", 32),
+      values(24, '\x3f');
+  return {std::string("\0\x12\x7bP", 4) + numbers + values,
+          std::string("\0\x12\x7bN\0\0\0\3", 8) + values,
+          std::string("\0\0\0\0\0\x12\x7bN\0\0\0\0\0\0\0\3", 16) + values,
+          std::string("\0\x12\x7bP\0\0\0\2\0\0\0\3\xff\xff\xff\xff", 16) + values};
+}
+
 Seeds csv() {
   Seeds seeds{
       "x,y,value\n1,2,3\n-4,5e-3,6\n",
@@ -118,6 +147,8 @@ int main(int argc, char** argv) {
   }
   std::pair<char const*, Seeds> const readers[] = {{"MatrixMarket", matrix_market()},
                                                    {"Npy", npy()},
+                                                   {"Npz", npz()},
+                                                   {"Petsc", petsc()},
                                                    {"Csv", csv()},
                                                    {"Columns", columns()},
                                                    {"Raw", raw()}};

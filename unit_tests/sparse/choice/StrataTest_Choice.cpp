@@ -83,6 +83,14 @@ TEST(Candidates, TakeWhatWasAskedForAlone) {
             Kind::Amg);
 }
 
+// Local methods take longer where coefficients jump, multigrid does not.
+TEST(Candidates, TakeMultigridEarlierWhereCoefficientsJump) {
+  auto grid = facts_of_grid(30, true);
+  EXPECT_EQ(candidates(grid, {}).front().preconditioner, Kind::Ic);
+  grid.jumps = 3;
+  EXPECT_EQ(candidates(grid, {}).front().preconditioner, Kind::Amg);
+}
+
 TEST(Patience, EndsWhereAnotherOneIsFaster) {
   Candidate own, weak, strong, direct;
   own.iteration_seconds = weak.iteration_seconds = 1, strong.iteration_seconds = 4;
@@ -133,6 +141,27 @@ TEST(MatrixFacts, AreThoseOfAGrid) {
   EXPECT_NEAR(facts_of(poisson_map(20, -4).rows()).dominance, 0.5, 1e-15);
 }
 
+// A diagonal that was made 1 hides jumps, and units, which are none.
+TEST(MatrixFacts, KnowJumpsFromUnits) {
+  Communicator const comm = test_ranks();
+  if (comm.size() > 1) return;
+  Kokkos::DefaultHostExecutionSpace const exec;
+  auto const block_of = [&](HostRows const& rows) {
+    return sparse::detail::own_block(exec, make_matrix(exec, comm, rows));
+  };
+  auto const laplacian = poisson_map(20).rows();
+  auto scaled = laplacian;
+  std::vector<double> scale;
+  for (std::int64_t i = 0; i < 400; ++i) scale.push_back(i % 2 == 0 ? 1 : 1e3);
+  for (std::size_t i = 0; i < 400; ++i)
+    for (auto k = static_cast<std::size_t>(scaled.begin[i]);
+         k < static_cast<std::size_t>(scaled.begin[i + 1]); ++k)
+      scaled.value[k] *= scale[i] * scale[static_cast<std::size_t>(scaled.column[k])];
+  EXPECT_NEAR(jumps_of(block_of(scaled), scale), 3, 1e-12);
+  EXPECT_EQ(jumps_of(block_of(laplacian), scale), 0);
+  EXPECT_EQ(jumps_of(block_of(laplacian), {}), 0);
+}
+
 // Of each hard matrix: solved by what is chosen first, or by what comes after it.
 TYPED_TEST(ChoiceTest, SolvesWhatNoSingleMethodSolves) {
   Communicator const comm = test_ranks();
@@ -163,7 +192,8 @@ TYPED_TEST(ChoiceTest, GoesOnToAnotherPreconditionerAndSaysWhy) {
   System<TypeParam> system(part_of(comm, upwind(60, 1e-4)), comm);
   SparseOptions options;
   options.solver = SolverKind::Gmres;
-  options.precision = Precision::bf16;  // begins with multigrid, which stalls
+  options.precision = Precision::bf16;                   // begins with multigrid
+  options.amg.coarsening = CoarseningKind::Aggregation;  // which stalls
   SparseSolver<TypeParam> solver(system.exec, system.A, options);
   auto const report = solver.solve_in_order(system.exec, system.b, system.x);
   EXPECT_TRUE(report.solved());

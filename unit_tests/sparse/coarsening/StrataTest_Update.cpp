@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "../StrataTest_HardMatrices.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
@@ -60,6 +61,7 @@ SparseOptions options() {
   SparseOptions chosen;
   chosen.preconditioner = PreconditionerKind::Amg;
   chosen.amg.coarse_rows = 20;
+  chosen.amg.keeps_patterns = true;
   return chosen;
 }
 
@@ -224,6 +226,41 @@ void expect_falls() {
   for (double const number : to_host(exec, x)) EXPECT_EQ(number, 0);
 }
 
+// Nothing is kept for who never updates.
+template <class Exec>
+void expect_lazy() {
+  Exec const exec;
+  auto const rows = rows_of_model(ModelProblem::Poisson7);
+  auto chosen = options();
+  chosen.amg.keeps_patterns = false;
+  SparseSolver<Exec> solver(exec, matrix(exec, rows), chosen);
+  auto const before = solve(exec, solver, rows.rows());
+  for (bool const is_kept : {false, true, true}) {
+    solver.update(exec, matrix(exec, rows));
+    EXPECT_EQ(solver.set_up_report().has_old_pattern, is_kept);
+    EXPECT_EQ(solve(exec, solver, rows.rows()).x, before.x);
+  }
+}
+
+// What ended the last solve begins the one after an update.
+template <class Exec>
+void expect_method_kept() {
+  Exec const exec;
+  auto const rows = upwind(60, 1e-4);
+  SparseOptions chosen;
+  chosen.solver = SolverKind::Gmres;
+  chosen.precision = Precision::bf16;
+  chosen.amg.coarsening = CoarseningKind::Aggregation;  // with which multigrid stalls
+  SparseSolver<Exec> solver(exec, matrix(exec, rows), chosen);
+  EXPECT_EQ(solver.set_up_report().preconditioner, PreconditionerKind::Amg);
+  auto const first = solve(exec, solver, rows.rows());
+  ASSERT_TRUE(first.report.solved());
+  EXPECT_GT(first.report.attempts.size(), 1u);
+  solver.update(exec, matrix(exec, rows));
+  EXPECT_EQ(solver.set_up_report().preconditioner, first.report.preconditioner);
+  EXPECT_EQ(solve(exec, solver, rows.rows()).report.attempts.size(), 1u);
+}
+
 template <class Space>
 struct UpdateTest : testing::Test {};
 TYPED_TEST_SUITE(UpdateTest, Spaces, SpaceNames);
@@ -232,6 +269,11 @@ TYPED_TEST(UpdateTest, ValuesAreThoseOfASetUpFromScratch) {
   for (auto const problem : {ModelProblem::Poisson7, ModelProblem::Elasticity,
                              ModelProblem::Convection, ModelProblem::Anisotropic})
     expect_updates<TypeParam>(problem);
+}
+
+TYPED_TEST(UpdateTest, PatternsAreKeptFromTheFirstOn) {
+  expect_lazy<TypeParam>();
+  expect_method_kept<TypeParam>();
 }
 
 TYPED_TEST(UpdateTest, AnotherPatternIsSetUpAnew) { expect_other_pattern<TypeParam>(); }

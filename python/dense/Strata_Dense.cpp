@@ -5,6 +5,7 @@
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_Definiteness.hpp>
 #include <dense/Strata_DenseFields.hpp>
+#include <python/dense/detail/Strata_KeptFactor.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_BindFields.hpp>
@@ -33,39 +34,7 @@ using detail::InAnywhere, detail::OutAnywhere, detail::Kept, detail::Queue, deta
 using dense::CholeskyReport, dense::SolveReport, dense::ConditionEstimate,
     dense::LogDeterminantEstimate;
 
-// The triangle of the array that is read, as a triangle of the matrix in memory.
-Uplo uplo_of(Stored<double const> const& A, bool lower) {
-  return lower != A.transposed ? Uplo::Lower : Uplo::Upper;
-}
-
-// A factor, and the array that it reads.
-class KeptFactor : public detail::Worked<c::DenseFactor> {
- public:
-  KeptFactor(c::Instance const& instance, Kept A, Stored<double const> const& stored, bool lower,
-             std::string const& layers, dense::CholeskyOptions const& options)
-      : Worked(std::in_place, instance, uplo_of(stored, lower), stored.rows, stored.data, stored.ld,
-               layers == "auto" ? std::nullopt : std::optional(dense::LayerList::parse(layers)),
-               options),
-        A_(std::move(A)),
-        order_(stored.rows) {
-    require_definite(made());
-  }
-
-  std::int64_t order() const { return order_; }
-  /// From now on A is read, in the turn of the call; the caller has the array before.
-  void exchange(Kept& A) { std::swap(A_, A); }
-
-  static bool require_definite(c::DenseFactor const& work) {
-    auto const info = work.factor.info();
-    if (!info.ok())
-      throw NotPositiveDefinite(info.order(), describe(work.factor.report().breakdown));
-    return true;
-  }
-
- private:
-  Kept A_;  // alive as long as it is read
-  std::int64_t order_;
-};
+using detail::KeptFactor;
 using Shared = std::shared_ptr<KeptFactor>;
 
 double cube(std::int64_t n) { return std::pow(static_cast<double>(n), 3); }
@@ -102,13 +71,13 @@ Shared cholesky(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool l
 
 Info is_positive_definite(std::shared_ptr<Queue> const& queue, InAnywhere const& A, bool lower) {
   auto const stored = require_square(A);
-  return detail::run(
-      cube(stored.rows) / 3, [queue, kept = Kept(A), stored, uplo = uplo_of(stored, lower)](auto&) {
-        auto const instance = queue != nullptr ? queue->instance() : c::new_instance();
-        c::Operand<double const> const a(*instance, stored.data, stored.rows, stored.rows,
-                                         stored.ld, c::part_of(uplo));
-        return dense::is_positive_definite(*instance, c::as_lower(a, uplo));
-      });
+  return detail::run(cube(stored.rows) / 3, [queue, kept = Kept(A), stored,
+                                             uplo = detail::uplo_of(stored, lower)](auto&) {
+    auto const instance = queue != nullptr ? queue->instance() : c::new_instance();
+    c::Operand<double const> const a(*instance, stored.data, stored.rows, stored.rows, stored.ld,
+                                     c::part_of(uplo));
+    return dense::is_positive_definite(*instance, c::as_lower(a, uplo));
+  });
 }
 
 void update(Shared const& factor, InAnywhere const& A, bool lower) {
@@ -119,7 +88,7 @@ void update(Shared const& factor, InAnywhere const& A, bool lower) {
                     [kept = Kept(A), stored, lower, factor](c::DenseFactor& work) mutable {
                       factor->exchange(kept);
                       return dense::in_terms_of_triangle(!lower, [&] {
-                        work.update(uplo_of(stored, lower), stored.data, stored.ld);
+                        work.update(detail::uplo_of(stored, lower), stored.data, stored.ld);
                         return KeptFactor::require_definite(work);
                       });
                     });
@@ -189,6 +158,11 @@ void copy(Shared const& factor, detail::Out const& L) {
   });
 }
 
+bool has_lines(detail::In const& array) {
+  Stored<double const> found{};
+  return detail::stored(array, found);
+}
+
 // (row, column, rows, columns, precision) of each block.
 nb::list blocks_of(CholeskyReport const& report) {
   nb::list list;
@@ -224,16 +198,10 @@ void bind_reports(nb::module_& m) {
 
 void bind_dense(nb::module_& m) {
   bind_reports(m);
-  m.def(
-      "has_lines",
-      [](detail::In const& array) {
-        Stored<double const> found{};
-        return detail::stored(array, found);
-      },
-      "array"_a.noconvert(),
-      "Whether the numbers along an axis are neighbours in memory: it is then used where it is.");
-  nb::class_<KeptFactor>(m, "Factor", "A Cholesky factor in layers of precision.")
-      .def_prop_ro("order", &KeptFactor::order)
+  m.def("has_lines", &has_lines, "array"_a.noconvert(),
+        "Whether the numbers along an axis are neighbours in memory: it is then used where it is.");
+  nb::class_<KeptFactor> factor(m, "Factor", "A Cholesky factor in layers of precision.");
+  factor.def_prop_ro("order", &KeptFactor::order)
       .def_prop_ro("stream", &KeptFactor::stream, "Its stream, as a number; 0 on a host.")
       .def_prop_ro("info",
                    [](Shared const& f) {
@@ -256,6 +224,7 @@ void bind_dense(nb::module_& m) {
       .def("log_determinant", &log_determinant, "probes"_a, "steps"_a, "seed"_a)
       .def("condition", &condition)
       .def("copy", &copy, "L"_a.noconvert());
+  bind_more_than_solves(factor);
   nb::class_<Queue>(m, "Queue", "Where a factor will work.")
       .def("__init__",
            [](Queue* self) {

@@ -4,6 +4,7 @@
 #include <c/detail/Strata_Call.hpp>
 #include <c/detail/Strata_CopyFields.hpp>
 #include <c/detail/Strata_Options.hpp>
+#include <c/factor/detail/Strata_FactorHandle.hpp>
 #include <c/runtime/Strata_Held.hpp>
 #include <c/runtime/Strata_Operand.hpp>
 #include <c/runtime/Strata_Runtime.hpp>
@@ -18,38 +19,7 @@ using namespace strata::c;
 using namespace strata::c::detail;
 using strata::Uplo;
 
-using Work = DenseFactor;
-
-struct strata_factor {
-  strata_factor(Uplo uplo, std::int64_t order, double const* data, std::int64_t ld,
-                Choices const& options)
-      : n(order), refinement(options.refinement), held(with_checked_options([&] {
-          return strata::dense::in_terms_of_triangle(uplo == Uplo::Upper, [&] {
-            return Held<Work>(uplo, n, data, ld, options.layers, options.cholesky);
-          });
-        })) {}
-  Work& work() const { return held.work(); }
-
-  std::int64_t n;
-  strata::dense::RefinementOptions refinement;
-  Held<Work> held;
-};
-
 namespace {
-
-using Columns =
-    Kokkos::View<double**, Kokkos::LayoutStride, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
-Columns columns(Operand<double> const& operand) {
-  auto const a = operand.matrix();
-  auto const extent = [](std::int64_t value) { return static_cast<std::size_t>(value); };
-  Kokkos::LayoutStride const layout(extent(a.rows), 1, extent(a.cols), extent(a.ld));
-  return Columns(static_cast<double*>(a.data), layout);
-}
-
-Outcome no_factor(Work const& work) {
-  return {STRATA_NOT_POSITIVE_DEFINITE, describe(work.factor.report().breakdown)};
-}
 
 Outcome outcome_of(Work const& work, strata::dense::SolveReport const& report,
                    strata::dense::Refine refine) {
@@ -95,23 +65,20 @@ strata_status strata_solve(strata_factor* factor, int64_t nrhs, double const* B,
     require(factor != nullptr, "factor is a null pointer");
     strata_factor& f = *factor;
     require_argument(nrhs >= 0, 2, "nrhs is ", nrhs, ", must be >= 0");
-    require_matrix("B", B, f.n, nrhs, ldb, sizeof(double), 3, 4);
-    require_matrix("X", X, f.n, nrhs, ldx, sizeof(double), 5, 6);
     Caller const caller;
     Work& work = f.work();
+    std::int64_t const n = f.order();
+    require_matrix("B", B, n, nrhs, ldb, sizeof(double), 3, 4);
+    require_matrix("X", X, n, nrhs, ldx, sizeof(double), 5, 6);
     if (!work.factor.info().ok()) return no_factor(work);
-    require(!strata::dense::share_memory({B, f.n, nrhs, 1, ldb}, {X, f.n, nrhs, 1, ldx}),
+    require(!strata::dense::share_memory({B, n, nrhs, 1, ldb}, {X, n, nrhs, 1, ldx}),
             "X overlaps B");
     require_report(report);
     auto const refinement = options == nullptr ? f.refinement : choices(options).refinement;
     Exec const& exec = work.exec;
-    Operand<double> const right(exec, const_cast<double*>(B), f.n, nrhs, ldb, Part::All);
-    Operand<double> const solution(exec, X, f.n, nrhs, ldx, Part::None);
-    auto const a = work.A.matrix();
-    auto const x = solution.matrix();
-    require(!strata::dense::share_memory({static_cast<double const*>(a.data), f.n, f.n, 1, a.ld},
-                                         {static_cast<double const*>(x.data), f.n, nrhs, 1, x.ld}),
-            "X overlaps A");
+    Operand<double> const right(exec, const_cast<double*>(B), n, nrhs, ldb, Part::All);
+    Operand<double> const solution(exec, X, n, nrhs, ldx, Part::None);
+    require_apart_from_A(work, solution.matrix());
     auto const result = with_checked_options(
         [&] { return work.factor.solve(exec, columns(right), columns(solution), refinement); });
     solution.write_back(exec, Part::All);
@@ -190,8 +157,9 @@ strata_status strata_factor_copy(strata_factor const* factor, double* L, int64_t
     Caller const caller;
     Work const& work = factor->work();
     if (!work.factor.info().ok()) return no_factor(work);
-    require_matrix("L", L, factor->n, factor->n, ldl, sizeof(double), 2, 3);
-    Operand<double> const result(work.exec, L, factor->n, factor->n, ldl, Part::None);
+    std::int64_t const n = factor->order();
+    require_matrix("L", L, n, n, ldl, sizeof(double), 2, 3);
+    Operand<double> const result(work.exec, L, n, n, ldl, Part::None);
     work.factor.copy_factor(work.exec, result.matrix());
     result.write_back(work.exec, Part::Lower);
     work.exec.fence("strata::c::factor_copy: L is written");

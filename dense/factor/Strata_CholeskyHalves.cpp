@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/Strata_MatrixRef.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <dense/Strata_Cholesky.hpp>
+#include <dense/detail/Strata_CholeskyState.hpp>
+#include <dense/factor/detail/Strata_LowerTriangle.hpp>
+#include <dense/refine/detail/Strata_BlockVectors.hpp>
+#include <dense/refine/detail/Strata_LostColumns.hpp>
+#include <dense/refine/detail/Strata_Probes.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+// W = L^-1 and L as they whiten and sample: A = L_A L_A^T with L_A = D^-1 L, L that of H = D A D.
+
+namespace strata::dense {
+
+namespace {
+
+/// X = D^power B, power 1, -1, or 0 for none; an empty d is the identity. Enqueued.
+template <class ExecutionSpace, class ScalingView>
+void scale_by(ExecutionSpace const& exec, ScalingView const& d, int power,
+              StridedMatrix<double const> const& B, StridedMatrix<double> const& X) {
+  bool const up = d.extent(0) > 0 && power > 0, down = d.extent(0) > 0 && power < 0;
+  strata::for_each_element(
+      "strata::dense::cholesky::scale_by", exec, X.rows, X.cols,
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+        double const b = B(i, j);
+        X(i, j) = up ? d(i) * b : down ? b / d(i) : b;
+      });
+}
+
+/// Whether all numbers of B are finite, which any other one times 0 is not. Fences.
+template <class ExecutionSpace>
+bool all_finite(ExecutionSpace const& exec, StridedMatrix<double const> const& B) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  int other = 0;
+  Kokkos::parallel_reduce(
+      "strata::dense::cholesky::all_finite", Policy(exec, static_cast<int>(B.cols), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team, int& columns) {
+        std::int64_t const j = team.league_rank();
+        double zero = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamVectorRange(team, B.rows),
+            [&](std::int64_t i, double& part) { part += 0 * B(i, j); }, zero);
+        Kokkos::single(Kokkos::PerTeam(team), [&] { columns += zero == 0 ? 0 : 1; });
+      },
+      other);
+  return other == 0;
+}
+
+/// Y = Y - Z. Enqueued.
+template <class ExecutionSpace, class Block>
+void subtract(ExecutionSpace const& exec, Block const& Z, Block const& Y) {
+  strata::for_each_element(
+      "strata::dense::cholesky::subtract", exec, static_cast<std::int64_t>(Y.extent(0)),
+      static_cast<std::int64_t>(Y.extent(1)),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { Y(i, j) -= Z(i, j); });
+}
+
+template <class Block>
+StridedMatrix<double> strided_block(Block const& V) {
+  return {V.data(), static_cast<std::int64_t>(V.extent(0)), static_cast<std::int64_t>(V.extent(1)),
+          1, static_cast<std::int64_t>(V.stride(1))};
+}
+
+}  // namespace
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::need_precise_factor(char const* function) {
+  need_factor(function);
+  STRATA_REQUIRE(ValueError, is_precise(), function, ": the factor is in ", report.layers.name(),
+                 report.shift > 0 ? " with a shift" : "", ": L L^T is A only to about ",
+                 report.layers.unit_roundoff() + report.shift,
+                 "; promote() makes one in fp64, or ask `cholesky` for the layers fp64");
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::require_apart_from_A(
+    char const* function, StridedMatrix<double> const& X) const {
+  StridedMatrix<double const> const of_A{view.data(), n, n,
+                                         static_cast<std::int64_t>(view.stride(0)),
+                                         static_cast<std::int64_t>(view.stride(1))};
+  STRATA_REQUIRE(ValueError, !share_memory(of_A, X), function,
+                 ": X overlaps A, which the factor reads");
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::require_finite(char const* function, char const* name,
+                                                           StridedMatrix<double const> const& B) {
+  if (B.rows == 0 || B.cols == 0 || all_finite(exec, B)) return;
+  std::int64_t const first = detail::first_non_finite(exec, B);
+  throw ValueError(strata::detail::message(function, ": column ", first / B.rows, " of ", name,
+                                           " holds a non-finite number, in row ", first % B.rows,
+                                           " (indices from 0)"));
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::multiply_by_factor(Op op,
+                                                               MatrixRef<memory_space> const& V) {
+  detail::LowerTriangle<ExecutionSpace>(*blas, V.cols).multiply(op, *tree, V);
+}
+
+template <class ExecutionSpace>
+auto CholeskyFactor<ExecutionSpace>::State::scaled_copy(StridedMatrix<double const> const& B,
+                                                        char const* label) -> Block {
+  Block const V = block(B.cols, label);
+  scale_by(exec, analysis.d, 1, B, strided_block(V));
+  return V;
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::apply_half(ExecutionSpace const& exec, Half half,
+                                                StridedMatrix<double const> const& B,
+                                                StridedMatrix<double> const& X) {
+  State& s = *state_;
+  bool const samples = half == Half::Sample;
+  char const* const function = samples                ? "sample"
+                               : half == Half::Whiten ? "whiten"
+                                                      : "whiten_transposed";
+  STRATA_REQUIRE(ShapeError, B.rows == s.n && X.rows == s.n && B.cols == X.cols, function,
+                 ": B is ", B.rows, " x ", B.cols, ", X ", X.rows, " x ", X.cols, ", A of order ",
+                 s.n);
+  STRATA_REQUIRE(ValueError, !overlaps_itself(X), function,
+                 ": elements of X share memory; its strides are ", X.row_stride, " and ",
+                 X.col_stride);
+  s.use(exec, B.cols);
+  s.need_precise_factor(function);
+  s.require_apart_from_A(function, X);
+  if (s.n == 0 || B.cols == 0) return;
+  Region const region(s.exec, "strata::dense::cholesky::", function);
+  s.require_finite(function, samples ? "Z" : "B", B);
+  bool const in_place = (X.row_stride == 1 || s.n == 1) && (X.cols == 1 || X.col_stride >= s.n) &&
+                        !share_memory(B, X);
+  typename State::Block V;
+  MatrixRef<memory_space> v{X.data, s.n, X.cols, std::max(X.col_stride, s.n), Precision::fp64};
+  if (!in_place) {
+    V = s.block(X.cols, "strata::dense::cholesky::half");
+    v = matrix_ref(V);
+  }
+  StridedMatrix<double> const work{static_cast<double*>(v.data), s.n, X.cols, 1, v.ld};
+  scale_by(s.exec, s.analysis.d, half == Half::Whiten ? 1 : 0, B, work);
+  if (samples)
+    s.multiply_by_factor(Op::NoTrans, v);
+  else
+    s.half_solve(half == Half::Whiten ? Op::NoTrans : Op::Trans, v);
+  int const power = samples ? -1 : half == Half::WhitenTransposed ? 1 : 0;
+  if (!in_place || power != 0) scale_by(s.exec, s.analysis.d, power, work, X);
+  s.exec.fence("strata::dense::cholesky: X is ready");
+}
+
+// Steps of the power method with F = W H W^T - I, from random vectors, end below ||F||_2, by half
+// at most where eight of them are tried. What they round is of F's size.
+template <class ExecutionSpace>
+double CholeskyFactor<ExecutionSpace>::State::whitening_error() {
+  constexpr std::int64_t probes = 8, steps = 3;
+  constexpr double from_above = 5, roundings = 4, unit = 0x1p-53;
+  if (n == 0) return 0;
+  if (whitening >= 0) return whitening;
+  using Kernels = detail::BlockVectors<ExecutionSpace>;
+  using Scalars = typename Kernels::Scalars;
+  Kernels kernels(exec, n, probes, 1);
+  auto const Z = kernels.allocate("strata::dense::cholesky::probes", probes),
+             V = kernels.allocate("strata::dense::cholesky::probes", probes),
+             Y = kernels.allocate("strata::dense::cholesky::probes", probes);
+  double const size = static_cast<double>(n);
+  detail::random_signs(exec, 1, 1 / std::sqrt(size), Z);
+  Scalars const ones(probes, 1.0);
+  double largest = 0;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    Kokkos::deep_copy(exec, V, Z);
+    half_solve(Op::Trans, matrix_ref(V));
+    apply_scaled(V, Y);
+    half_solve(Op::NoTrans, matrix_ref(Y));
+    subtract(exec, Z, Y);
+    auto const norms = kernels.norms(ones, Y);
+    Scalars next(probes, 0.0);
+    for (std::size_t c = 0; c < next.size(); ++c) {
+      double const norm = std::sqrt(norms[c].sum[0]);
+      if (!(norm <= largest)) largest = norm;  // NaN as well
+      if (norm > 0) next[c] = 1 / norm;
+    }
+    kernels.scale(next, Y, Z);
+  }
+  whitening = std::isfinite(largest) ? from_above * largest + roundings * unit * std::sqrt(size)
+                                     : std::numeric_limits<double>::infinity();
+  return whitening;
+}
+
+template <class ExecutionSpace>
+double CholeskyFactor<ExecutionSpace>::State::error_of_inverse() {
+  double const w = whitening_error();
+  return w < 1 ? w / (1 - w) : std::numeric_limits<double>::infinity();
+}
+
+template <class ExecutionSpace>
+double CholeskyFactor<ExecutionSpace>::whitening_error(ExecutionSpace const& exec) {
+  State& s = *state_;
+  s.use(exec);
+  s.need_precise_factor("whitening_error");
+  Region const region(s.exec, "strata::dense::cholesky::whitening_error");
+  return s.whitening_error();
+}
+
+template <class ExecutionSpace>
+Info CholeskyFactor<ExecutionSpace>::promote(ExecutionSpace const& exec) {
+  State& s = *state_;
+  s.use(exec);
+  s.need_factor("promote");
+  if (s.is_precise()) return s.info;
+  STRATA_REQUIRE(ValueError, !s.at_the_top(), "promote: the factor is in ", s.report.layers.name(),
+                 ", and the ladder, which leads to fp64, is off");
+  (void)s.climb(Climb::ToTheTop);
+  return s.info;
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                                 \
+  template void CholeskyFactor<Exec>::State::need_precise_factor(char const*);                   \
+  template void CholeskyFactor<Exec>::State::require_apart_from_A(                               \
+      char const*, StridedMatrix<double> const&) const;                                          \
+  template void CholeskyFactor<Exec>::State::require_finite(char const*, char const*,            \
+                                                            StridedMatrix<double const> const&); \
+  template void CholeskyFactor<Exec>::State::multiply_by_factor(                                 \
+      Op, MatrixRef<Exec::memory_space> const&);                                                 \
+  template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::scaled_copy(          \
+      StridedMatrix<double const> const&, char const*);                                          \
+  template double CholeskyFactor<Exec>::State::error_of_inverse();                               \
+  template void CholeskyFactor<Exec>::apply_half(Exec const&, CholeskyFactor<Exec>::Half,        \
+                                                 StridedMatrix<double const> const&,             \
+                                                 StridedMatrix<double> const&);                  \
+  template double CholeskyFactor<Exec>::whitening_error(Exec const&);                            \
+  template Info CholeskyFactor<Exec>::promote(Exec const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::dense

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dense/factor/detail/Strata_LowerTriangle.hpp>
+
+#include <core/blas/Strata_SetIdentity.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
+
+#include <algorithm>
+
+namespace strata::dense::detail {
+
+namespace {
+
+// Half of n in whole small blocks, n > small.
+std::int64_t half_of(std::int64_t n, std::int64_t small) { return half_of_leaves(n, small); }
+
+}  // namespace
+
+template <class ExecutionSpace>
+void copy_triangle(ExecutionSpace const& exec, double const* L, std::int64_t ldl, double* T,
+                   std::int64_t ldt, std::int64_t n) {
+  for_each_element(
+      "strata::dense::triangle::copy", exec, n, n, KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+        T[i + j * ldt] = i >= j ? L[i + j * ldl] : 0;
+      });
+}
+
+template <class ExecutionSpace>
+void write_triangle(ExecutionSpace const& exec, double const* T, std::int64_t ldt, double* L,
+                    std::int64_t ldl, std::int64_t n) {
+  for_each_element(
+      "strata::dense::triangle::write", exec, n, n, KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+        if (i >= j) L[i + j * ldl] = T[i + j * ldt];
+      });
+}
+
+template <class ExecutionSpace>
+LowerTriangle<ExecutionSpace>::LowerTriangle(LeafBlas<ExecutionSpace>& blas, std::int64_t cols)
+    : blas_(blas),
+      triangle_(
+          strata::allocate<Block>(blas.exec(), "strata::dense::triangle::small", small, small)),
+      rows_(strata::allocate<Block>(blas.exec(), "strata::dense::triangle::rows", small, cols)) {}
+
+template <class ExecutionSpace>
+auto LowerTriangle<ExecutionSpace>::small_triangle(ConstMatrix const& L) -> Matrix {
+  copy_triangle(blas_.exec(), L.template as<double>(), L.ld, triangle_.data(), small, L.rows);
+  return matrix_ref(triangle_).block(0, 0, L.rows, L.rows);
+}
+
+template <class ExecutionSpace>
+void LowerTriangle<ExecutionSpace>::multiply(Op op, ConstMatrix const& L, Matrix const& B) {
+  std::int64_t const n = L.rows;
+  if (n <= small) {
+    Matrix const T = small_triangle(L), rows = matrix_ref(rows_).block(0, 0, n, B.cols);
+    blas_.convert(Op::NoTrans, B, rows);
+    return blas_.gemm(op, Op::NoTrans, 1, T, rows, 0, B);
+  }
+  std::int64_t const n1 = half_of(n, small), n2 = n - n1;
+  Matrix const B1 = B.block(0, 0, n1, B.cols), B2 = B.block(n1, 0, n2, B.cols);
+  ConstMatrix const L11 = L.block(0, 0, n1, n1), L21 = L.block(n1, 0, n2, n1),
+                    L22 = L.block(n1, n1, n2, n2);
+  bool const as_it_is = op == Op::NoTrans;
+  multiply(op, as_it_is ? L22 : L11, as_it_is ? B2 : B1);
+  blas_.gemm(op, Op::NoTrans, 1, L21, as_it_is ? B1 : B2, 1, as_it_is ? B2 : B1);
+  multiply(op, as_it_is ? L11 : L22, as_it_is ? B1 : B2);
+}
+
+template <class ExecutionSpace>
+void LowerTriangle<ExecutionSpace>::multiply(Op op, Tree const& L, Matrix const& B) {
+  if (B.rows > 0 && B.cols > 0) multiply(op, L, L.root(), B);
+}
+
+template <class ExecutionSpace>
+void LowerTriangle<ExecutionSpace>::multiply(Op op, Tree const& tree, typename Tree::Node const& L,
+                                             Matrix const& B) {
+  if (L.is_leaf()) return multiply(op, ConstMatrix(L.stored.as_stored()), B);
+  std::int64_t const n1 = L.first_size, n2 = L.size - n1;
+  Matrix const B1 = B.block(0, 0, n1, B.cols), B2 = B.block(n1, 0, n2, B.cols);
+  bool const as_it_is = op == Op::NoTrans;
+  multiply(op, tree, as_it_is ? tree.right(L) : tree.left(L), as_it_is ? B2 : B1);
+  blas_.gemm(op, Op::NoTrans, 1, L.stored.as_stored(), as_it_is ? B1 : B2, 1, as_it_is ? B2 : B1);
+  multiply(op, tree, as_it_is ? tree.left(L) : tree.right(L), as_it_is ? B1 : B2);
+}
+
+template <class ExecutionSpace>
+void LowerTriangle<ExecutionSpace>::invert(Matrix const& L) {
+  std::int64_t const n = L.rows;
+  if (n <= small) {
+    Matrix const X = matrix_ref(triangle_).block(0, 0, n, n);
+    set_identity(blas_.exec(), X);
+    blas_.trsm(Side::Left, Uplo::Lower, Op::NoTrans, Diag::NonUnit, 1, L, X);
+    return write_triangle(blas_.exec(), triangle_.data(), small, L.template as<double>(), L.ld, n);
+  }
+  std::int64_t const n1 = half_of(n, small), n2 = n - n1;
+  Matrix const L11 = L.block(0, 0, n1, n1), L21 = L.block(n1, 0, n2, n1),
+               L22 = L.block(n1, n1, n2, n2);
+  // X21 = -L22^-1 L21 L11^-1
+  blas_.trsm(Side::Right, Uplo::Lower, Op::NoTrans, Diag::NonUnit, -1, L11, L21);
+  blas_.trsm(Side::Left, Uplo::Lower, Op::NoTrans, Diag::NonUnit, 1, L22, L21);
+  invert(L11);
+  invert(L22);
+}
+
+template <class ExecutionSpace>
+void LowerTriangle<ExecutionSpace>::square(Matrix const& L) {
+  std::int64_t const n = L.rows;
+  if (n <= small) {
+    Matrix const T = small_triangle(L);
+    return blas_.syrk(Uplo::Lower, Op::Trans, 1, T, 0, L);
+  }
+  std::int64_t const n1 = half_of(n, small), n2 = n - n1;
+  Matrix const L11 = L.block(0, 0, n1, n1), L21 = L.block(n1, 0, n2, n1),
+               L22 = L.block(n1, n1, n2, n2);
+  square(L11);
+  blas_.syrk(Uplo::Lower, Op::Trans, 1, L21, 1, L11);  // L11^T L11 + L21^T L21
+  multiply(Op::Trans, L22, L21);                       // L22^T L21
+  square(L22);
+}
+
+#define STRATA_INSTANTIATE(Exec)                                                                \
+  template class LowerTriangle<Exec>;                                                           \
+  template void copy_triangle(Exec const&, double const*, std::int64_t, double*, std::int64_t,  \
+                              std::int64_t);                                                    \
+  template void write_triangle(Exec const&, double const*, std::int64_t, double*, std::int64_t, \
+                               std::int64_t);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
+
+}  // namespace strata::dense::detail

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Strata authors
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef STRATA_DETAIL_LOWER_TRIANGLE_HPP
+#define STRATA_DETAIL_LOWER_TRIANGLE_HPP
+
+#include <core/Strata_MatrixRef.hpp>
+#include <core/blas/Strata_LeafBlas.hpp>
+#include <dense/Strata_BlockTree.hpp>
+#include <dense/Strata_Layers.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace strata::dense::detail {
+
+/// What LAPACK and the BLAS do with a lower triangle in fp64, by halves down to small blocks, in
+/// `gemm`, `syrk` and `trsm`. The other triangle of a matrix is neither read nor written. Enqueued
+/// on the instance of `blas`.
+template <class ExecutionSpace>
+class LowerTriangle {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using Matrix = MatrixRef<memory_space>;
+  using ConstMatrix = ConstMatrixRef<memory_space>;
+  using Tree = BlockTree<LayerList, ExecutionSpace>;
+
+  /// For matrices of up to `cols` columns that are multiplied.
+  ///
+  /// Throws   MemoryError.
+  LowerTriangle(LeafBlas<ExecutionSpace>& blas, std::int64_t cols);
+
+  /// B = op(L) B: TRMM. Cost n^2 m flops.
+  void multiply(Op op, ConstMatrix const& L, Matrix const& B);
+  /// The same with the stored blocks of a tree in fp64.
+  void multiply(Op op, Tree const& L, Matrix const& B);
+  /// L = L^-1: TRTRI. Cost n^3/3 flops.
+  void invert(Matrix const& L);
+  /// The lower triangle of L^T L instead of L: LAUUM. Cost n^3/3 flops.
+  void square(Matrix const& L);
+
+ private:
+  using Block = Kokkos::View<double**, Kokkos::LayoutLeft, memory_space>;
+  static constexpr std::int64_t small = 64;
+
+  void multiply(Op op, Tree const& tree, typename Tree::Node const& L, Matrix const& B);
+  Matrix small_triangle(ConstMatrix const& L);
+
+  LeafBlas<ExecutionSpace>& blas_;
+  Block triangle_, rows_;  // a small block with zeros above its diagonal, and rows of B
+};
+
+/// T = the lower triangle of L, and zeros above it. Enqueued.
+template <class ExecutionSpace>
+void copy_triangle(ExecutionSpace const& exec, double const* L, std::int64_t ldl, double* T,
+                   std::int64_t ldt, std::int64_t n);
+/// The lower triangle of L = T's. Enqueued.
+template <class ExecutionSpace>
+void write_triangle(ExecutionSpace const& exec, double const* T, std::int64_t ldt, double* L,
+                    std::int64_t ldl, std::int64_t n);
+
+}  // namespace strata::dense::detail
+
+#endif
