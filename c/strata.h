@@ -352,7 +352,7 @@ typedef struct strata_sparse_options {
   void const* mpi_comm; /* an MPI_Comm, by its address, in a build with MPI: each rank has rows of
                                * its own. NULL: this process alone */
   double absolute_tolerance; /* a residual ||b - A x|| that will do, too; default: none */
-  char const* stop;          /* what tolerance bounds: "residual", of CG "preconditioned", "energy" */
+  char const* stop; /* what tolerance bounds: "residual", of CG "preconditioned", "energy" */
 } strata_sparse_options;
 
 /* What a sparse solve did; strata solve's JSON has the same names. */

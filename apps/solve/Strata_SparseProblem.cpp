@@ -29,7 +29,8 @@ void require_memory(SparseProblem& problem, SolveOptions const& options, double 
   double const columns = static_cast<double>(problem.summary.nrhs),
                vectors = 8.0 * (options.sparse.solver.restart + 30 + 4 * columns +
                                 (columns > 1 ? abreast : 0));
-  double const read = 24 * listed * (options.file.format == MatrixFileFormat::MatrixMarket ? share : 1);
+  double const read =
+      24 * listed * (options.file.format == MatrixFileFormat::MatrixMarket ? share : 1);
   double const bytes =
       read + share * (120 * entries + vectors * static_cast<double>(problem.summary.n));
   require_memory(
@@ -107,8 +108,7 @@ void make_rows(SolveOptions const& options, Communicator const& comm, Progress& 
     double const width = model == sparse::ModelProblem::Elasticity  ? 81
                          : model == sparse::ModelProblem::Poisson27 ? 27
                                                                     : 7;
-    require_memory(problem, options, width * static_cast<double>(problem.summary.n), 0,
-                   share);
+    require_memory(problem, options, width * static_cast<double>(problem.summary.n), 0, share);
     problem.summary.source =
         model == sparse::ModelProblem::Graph
             ? words("graph, ", size.nx, " vertices, seed ", options.generator.seed)

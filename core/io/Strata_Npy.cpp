@@ -3,9 +3,9 @@
 #include <core/io/Strata_Npy.hpp>
 
 #include <core/Strata_Errors.hpp>
+#include <core/io/detail/Strata_NpyStream.hpp>
 #include <core/io/files/Strata_ParseNumber.hpp>
 #include <core/io/files/detail/Strata_LineReader.hpp>
-#include <core/io/detail/Strata_NpyStream.hpp>
 #include <core/io/files/detail/Strata_NumberLayout.hpp>
 
 #include <algorithm>

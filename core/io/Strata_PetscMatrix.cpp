@@ -3,8 +3,8 @@
 #include <core/io/Strata_PetscMatrix.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/io/files/Strata_ByteSource.hpp>
 #include <core/io/detail/Strata_MatrixMarketStream.hpp>
+#include <core/io/files/Strata_ByteSource.hpp>
 #include <core/io/files/detail/Strata_NumberLayout.hpp>
 
 #include <algorithm>

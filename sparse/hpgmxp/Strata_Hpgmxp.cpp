@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/hpgmxp/Strata_Hpgmxp.hpp>
-#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 
 #include <comm/Strata_GatherSpans.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/hpgmxp/Strata_ProcessGrid.hpp>
 #include <sparse/hpgmxp/detail/Strata_TimeLeft.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>

@@ -36,9 +36,9 @@ struct TransferHierarchy {
   CoarseSolve coarse = CoarseSolve::Sweep;  ///< solve on the last level
   /// Smoother of all levels but one that is solved directly.
   Smoother smoother = Smoother::GaussSeidel;
-  int steps = 2;       ///< steps of Chebyshev and L1Jacobi
-  int block_size = 1;  ///< unknowns of a node of the finest matrix
-  int modes = 1;       ///< unknowns of an aggregate
+  int steps = 2;              ///< steps of Chebyshev and L1Jacobi
+  int block_size = 1;         ///< unknowns of a node of the finest matrix
+  int modes = 1;              ///< unknowns of an aggregate
   bool is_classical = false;  ///< coarse rows were chosen, not aggregated
   /// What new values in the finest matrix' pattern leave as it is; none: nothing was kept.
   std::shared_ptr<detail::KeptLevels<Exec>> kept;

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/io/detail/Strata_ColumnsStream.hpp>
-
 #include <core/Strata_Errors.hpp>
+#include <core/io/detail/Strata_ColumnsStream.hpp>
 #include <core/io/files/Strata_ParseNumber.hpp>
 #include <core/io/files/detail/Strata_LineReader.hpp>
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/io/detail/Strata_NpyStream.hpp>
-
 #include <core/io/files/Strata_ParseNumber.hpp>
 #include <core/io/files/detail/Strata_LineReader.hpp>
 
