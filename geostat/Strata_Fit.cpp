@@ -247,7 +247,7 @@ FactoredFit<Exec> fit(Exec const& exec, ooc::DeviceTeam<Exec> const& team,
     STRATA_REQUIRE(ValueError, !options.directions || locations.metric == Metric::Euclidean,
                    "fit: directions are of the plane, not of the sphere");
     bool const may_vanish = !options.fixed[3] && options.lower.nugget == 0;
-    if (may_vanish && locations.error_variances.empty()) check_distinct(locations);
+    if (may_vanish) check_distinct(locations);
     return variables;
   });
   FactoredFit<Exec> result;

@@ -87,8 +87,7 @@ FitOptions default_fit_options(Locations const& locations, std::span<double cons
                  " and the mean square ", mean_square(values, 0),
                  ", of which fp64 can't hold 1e-14 and 100 times; take another unit");
   double const neighbour = nearest(locations), apart = extent(locations);
-  bool const has_copies =
-      locations.error_variances.empty() && find_copies(locations, values).places > 0;
+  bool const has_copies = find_copies(locations, values).places > 0 && !are_distinct(locations);
   bool const globe = locations.metric == Metric::GreatCircle;
   FitOptions options;
   options.trend = trend;

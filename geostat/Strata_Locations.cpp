@@ -273,11 +273,34 @@ std::vector<double> detail::nearest_distances(Locations const& locations) {
   return result;
 }
 
+namespace {
+
+using Points = std::vector<std::pair<std::pair<double, double>, std::int64_t>>;
+
+// Those without a known error above 0, which tells an observation from others at its place.
+Points points_without_errors(Locations const& locations) {
+  auto points = sorted_points(locations);
+  auto const& errors = locations.error_variances;
+  if (!errors.empty())
+    std::erase_if(points, [&](auto const& point) { return errors[point.second] > 0; });
+  return points;
+}
+
+Points::const_iterator first_twin(Points const& points) {
+  return std::adjacent_find(points.begin(), points.end(),
+                            [](auto const& a, auto const& b) { return a.first == b.first; });
+}
+
+}  // namespace
+
+bool are_distinct(Locations const& locations) {
+  auto const points = points_without_errors(locations);
+  return first_twin(points) == points.end();
+}
+
 void check_distinct(Locations const& locations) {
-  auto const points = sorted_points(locations);
-  auto const twin =
-      std::adjacent_find(points.begin(), points.end(),
-                         [](auto const& a, auto const& b) { return a.first == b.first; });
+  auto const points = points_without_errors(locations);
+  auto const twin = first_twin(points);
   if (twin == points.end()) return;
   auto const [x, y] = twin->first;
   auto const [first, second] = std::minmax({number_of(locations.numbers, twin->second),

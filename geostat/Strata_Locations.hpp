@@ -89,7 +89,10 @@ struct Locations {
 ///          ShapeError if they are not as many as the locations.
 void check_locations(Locations const& locations);
 
-/// Refuse locations of which two coincide.
+/// Whether no two of the locations without a known error variance above 0 coincide.
+bool are_distinct(Locations const& locations);
+
+/// Refuse locations of which two without a known error variance above 0 coincide.
 ///
 /// Throws   ValueError that names both.
 void check_distinct(Locations const& locations);

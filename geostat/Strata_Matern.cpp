@@ -2,20 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_Matern.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
 namespace strata::geostat {
-
-namespace {
-
-bool has_errors_everywhere(Locations const& locations) {
-  auto const& errors = locations.error_variances;
-  return !errors.empty() && std::ranges::all_of(errors, [](double e) { return e > 0; });
-}
-
-}  // namespace
 
 detail::Directions::Directions(Covariance const& c, bool turned)
     : stretch(1 / c.ratio), differ(c.has_directions() || turned) {
@@ -45,7 +35,7 @@ void check_covariance(MaternCovariance const& covariance, Locations const& locat
   STRATA_REQUIRE(ValueError, locations.metric == Metric::Euclidean || !covariance.has_directions(),
                  "a covariance with directions (ratio ", covariance.ratio,
                  ") is of the plane, not of the sphere");
-  if (covariance.nugget == 0 && !has_errors_everywhere(locations)) check_distinct(locations);
+  if (covariance.nugget == 0) check_distinct(locations);
 }
 
 HostMatrix covariance_matrix(MaternCovariance const& covariance, Locations const& locations,

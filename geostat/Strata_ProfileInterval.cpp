@@ -31,7 +31,8 @@ void check(FitOptions const& options, MaternCovariance const& estimate, std::siz
                      std::isfinite(how.first_step),
                  "profile_interval: the tolerance is ", how.tolerance, " and the first step ",
                  how.first_step, ", must be in (0, 1), and not negative and finite");
-  double const value = parameters_of(estimate)[parameter],
+  double const mean = parameter == 1 && options.directions ? std::sqrt(estimate.ratio) : 1,
+               value = mean * parameters_of(estimate)[parameter],
                lower = parameters_of(options.lower)[parameter],
                upper = parameters_of(options.upper)[parameter];
   STRATA_REQUIRE(ValueError, lower <= value && value <= upper,

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace strata::sparse {
@@ -26,6 +27,20 @@ SparseReport joined(std::optional<SparseReport> const& before, SparseReport repo
   if (std::isnan(report.forward_error)) report.forward_error = before->forward_error;
   return report;
 }
+
+// A smaller limit of iterations, as long as it lives.
+class FewerIterations {
+ public:
+  FewerIterations(std::int64_t& limit, std::int64_t left)
+      : limit_(limit), whole_(std::exchange(limit, left)) {}
+  ~FewerIterations() { limit_ = whole_; }
+  FewerIterations(FewerIterations const&) = delete;
+  FewerIterations& operator=(FewerIterations const&) = delete;
+
+ private:
+  std::int64_t& limit_;
+  std::int64_t whole_;
+};
 
 // x is the j-th of vectors that go abreast.
 template <class Exec>
@@ -55,8 +70,8 @@ std::vector<KrylovReport> SparseSolver<Exec>::Impl::go_abreast(Exec const& exec,
   bool const is_cg = candidate.solver == SolverKind::ConjugateGradients;
   auto const stored = work.matrix().precision();
   bool const has_products = stored == Precision::fp64 || stored == Precision::fp32;
-  bool const is_for_it = has_products && is_cg && base.not_positive_row == 0 &&
-                         !detail::is_16_bit(options.precision) &&
+  bool const is_for_it = A.comm().size() == 1 && has_products && is_cg &&
+                         base.not_positive_row == 0 && !detail::is_16_bit(options.precision) &&
                          options.stop == StopNorm::Residual;
   if (count < 2 || !is_for_it) return {};
   auto const precision = first_precision(candidate, options.precision);
@@ -139,9 +154,12 @@ std::vector<SparseReport> SparseSolver<Exec>::solve(Exec const& exec,
       std::optional<SparseReport> before;
       if (krylov && krylov->iterations > 0)  // else b is 0, or x as given the solution
         before = own.report_abreast(*krylov, count, own.tolerance_for(krylov->initial_residual));
-      if (!before || !before->solved() || own.work.is_other()) {
+      std::int64_t const left =
+          own.options.max_iterations - (before ? before->iterations : std::int64_t{0});
+      if (left > 0 && (!before || !before->solved() || own.work.is_other())) {
         Vector<double, MemorySpace> const b(Kokkos::subview(B, Kokkos::ALL, begin + j)),
             x(Kokkos::subview(X, Kokkos::ALL, begin + j));
+        FewerIterations const limit(own.options.max_iterations, left);
         reports.push_back(joined(before, solve(exec, b, x)));
       } else {
         reports.push_back(*before);

@@ -310,6 +310,8 @@ void check(MleOptions const& options) {
           "--generate writes a field; give its file to --locations for the rest");
   require(!generates || !options.skip_missing,
           "--skip-missing is of observations that are read, and --generate makes them");
+  require(options.copies == CopiesOf::Keep || options.error_variances.empty(),
+          "--copies drop does not go with --error-variances: copies may differ in them");
   require(!generates || options.copies == CopiesOf::Keep,
           "--copies is of observations that are read, and --generate makes them");
   require(!options.trend || !options.mean, "--trend and --mean say the same: give --trend");

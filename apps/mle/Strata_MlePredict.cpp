@@ -178,10 +178,11 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
 void predict(Exec const& exec, MleOptions const& options, Observations const& data,
              MleNeighbours const& model, Progress& progress, MleResult& result) {
   auto const krige = [&](geostat::Locations const& at, Columns const& trend_columns) {
-    auto prediction = geostat::predict(exec, model, result.theta, at,
-                                       {.neighbours = 2 * options.neighbours,
-                                        .trend_columns = trend_columns,
-                                        .nugget = options.nugget()});
+    auto prediction =
+        geostat::predict(exec, model, result.theta, at,
+                         {.neighbours = std::min<std::int64_t>(2 * options.neighbours, 1000),
+                          .trend_columns = trend_columns,
+                          .nugget = options.nugget()});
     if (options.no_variance) prediction.variance.clear();
     return std::pair(prediction, geostat::Simulation{});
   };

@@ -43,10 +43,11 @@ void require_memory(MleOptions const& options, Observations const& data, MleResu
   double bytes = n * (8 * (m + 1) + 8 * (q + 3) + 8 * numbers + 200);
   if (result.n <= exact_up_to(options))
     bytes += static_cast<double>(MleFactor::bytes_needed(result.n));
-  require_memory(
-      memory_limit(options.max_memory), bytes,
-      words(options.neighbours, " neighbours of ", result.n, " observations",
-            result.n <= exact_up_to(options) ? " and the exact likelihood need" : " need"));
+  require_memory(memory_limit(options.max_memory), bytes,
+                 words(options.neighbours, " neighbours of ", result.n, " observations",
+                       result.n <= exact_up_to(options)
+                           ? " and the exact likelihood (--exact-beside off leaves it out) need"
+                           : " need"));
   result.bytes_needed = static_cast<std::size_t>(bytes);
 }
 

@@ -168,6 +168,8 @@ SparseProblem set_up_sparse(SolveOptions const& options, Communicator const& com
                             Progress& progress) {
   SparseProblem problem;
   problem.summary.nrhs = columns_of(options, comm);
+  require(problem.summary.nrhs == 1 || options.sparse.vtk.empty(),
+          "--vtk has one column; the right-hand sides are ", problem.summary.nrhs);
   progress.phase(options.sparse.model ? "generating the matrix" : "reading " + options.matrix);
   if (options.sparse.model) {
     make_rows(options, comm, progress, problem);

@@ -17,17 +17,17 @@ namespace {
 class RestOfFile final : public ByteSource {
  public:
   RestOfFile(FileSource const& file, std::uint64_t begin)
-      : ByteSource(file.name()), file_(file), position_(begin) {}
+      : ByteSource(file.name()), file_(file), begin_(begin), position_(begin) {}
   std::size_t read(char* buffer, std::size_t size) override {
     auto const got = file_.read_at(position_, buffer, size);
     position_ += got;
     return got;
   }
-  std::uint64_t size_limit() const override { return file_.size_limit() - position_; }
+  std::uint64_t size_limit() const override { return file_.size_limit() - begin_; }
 
  private:
   FileSource const& file_;
-  std::uint64_t position_;
+  std::uint64_t begin_, position_;
 };
 
 struct Bytes {

@@ -283,7 +283,7 @@ Info CholeskyFactor<ExecutionSpace>::append_columns(ExecutionSpace const& exec,
   if (!found.ok()) return Info::breakdown(n + found.order());
   Block const own = strata::allocate<Block>(s.exec, "strata::dense::cholesky::copy", n + m, n + m);
   Block const L = strata::allocate<Block>(s.exec, "strata::dense::cholesky::L", n + m, n + m);
-  if (n > 0) factor(s.exec, matrix_ref(L).block(0, 0, n, n));
+  if (n > 0) copy_factor(s.exec, matrix_ref(L).block(0, 0, n, n));
   detail::set_last_rows(s.exec, S, T, n, L);
   detail::border(s.exec, s.view, B, n, own);
   s.take_factor(L, own);
@@ -324,7 +324,7 @@ void CholeskyFactor<ExecutionSpace>::remove(ExecutionSpace const& exec,
               V = allocate("strata::dense::cholesky::V", k);
   {
     Block const all = s.block(s.n, "strata::dense::cholesky::L");
-    factor(s.exec, matrix_ref(all));
+    copy_factor(s.exec, matrix_ref(all));
     detail::keep_rows(s.exec, all, kept_there, L);
     detail::lost_columns(s.exec, all, kept_there, gone_there, V);
     detail::keep_rows(s.exec, s.view, kept_there, own);

@@ -18,8 +18,10 @@ constexpr double most_stretched = 4;            // kappa, where the ratio is 1/5
 constexpr double most_of_the_sill = 1 - 1e-12;  // a share; beyond it rounding hides sigma2
 
 void check_bounds(FitOptions const& options, std::size_t k) {
-  double const start = parameters_of(options.start)[k], lower = parameters_of(options.lower)[k],
-               upper = parameters_of(options.upper)[k];
+  // With directions the bounds of the range are the geometric mean's.
+  double const mean = k == of_range && options.directions ? std::sqrt(options.start.ratio) : 1,
+               start = mean * parameters_of(options.start)[k],
+               lower = parameters_of(options.lower)[k], upper = parameters_of(options.upper)[k];
   STRATA_REQUIRE(ValueError, std::isfinite(lower) && std::isfinite(upper), "fit: the bounds of ",
                  parameter_names[k], " are ", lower, " and ", upper, ", must be finite");
   bool const is_in_range = k == of_nugget ? lower >= 0 : lower > 0;
@@ -144,7 +146,7 @@ MaternCovariance FitVariables::shape(std::span<double const> x) const {
     result.ratio = std::exp(-kappa);
     result.angle = std::atan2(b, a) / (2 * radians_per_degree);
     if (result.angle < 0) result.angle += 180;
-    result.range *= std::exp(kappa / 2);
+    if (find(Kind::Range)) result.range *= std::exp(kappa / 2);  // else the major one is fixed
   }
   return result;
 }
@@ -183,7 +185,8 @@ MaternCovariance FitVariables::theta(MaternCovariance const& shape, double sill)
 }
 
 std::array<bool, 4> FitVariables::wanted() const {
-  return {has_sill_ || !fixed_[of_sigma2], !fixed_[of_range], !fixed_[of_nu], !fixed_[of_nugget]};
+  return {has_sill_ || !fixed_[of_sigma2], directions_ || !fixed_[of_range], !fixed_[of_nu],
+          !fixed_[of_nugget]};
 }
 
 std::vector<FitVariables::Six> FitVariables::jacobian(MaternCovariance const& shape) const {
@@ -199,6 +202,9 @@ std::vector<FitVariables::Six> FitVariables::jacobian(MaternCovariance const& sh
     if (kinds_[i] == Kind::Nugget) J[i][of_nugget] = slope(shape.nugget);
     if (kinds_[i] == Kind::East) J[i][of_stretch] = c, J[i][of_shear] = -s;
     if (kinds_[i] == Kind::Diagonal) J[i][of_stretch] = s, J[i][of_shear] = c;
+    // Stretch and shear hold the geometric mean of the ranges; with a fixed major one it falls.
+    if (kinds_[i] == Kind::East && fixed_[of_range]) J[i][of_range] = -c * shape.range / 2;
+    if (kinds_[i] == Kind::Diagonal && fixed_[of_range]) J[i][of_range] = -s * shape.range / 2;
   }
   return J;
 }

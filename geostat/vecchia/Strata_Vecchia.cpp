@@ -183,10 +183,7 @@ Vecchia<Exec>::Vecchia(Exec const& exec, Locations const& locations, std::span<d
   data_ = std::make_unique<detail::VecchiaData<Space>>();
   data_->locations = locations;
   data_->trend = trend;
-  auto const& errors = locations.error_variances;
-  bool const all_err =
-      !errors.empty() && std::ranges::all_of(errors, [](double e) { return e > 0; });
-  data_->needs_nugget = !all_err && find_copies(locations, values).places > 0;
+  data_->needs_nugget = find_copies(locations, values).places > 0;
   data_->largest = blocks.largest();
   data_->pairs = blocks.pairs();
   auto const Q = trend.basis(n);

@@ -244,7 +244,7 @@ FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locatio
   // With known error variances S is no multiple of a C that the nugget's share tells.
   detail::FitVariables const variables(options, locations.error_variances.empty());
   bool const may_vanish = !options.fixed[3] && options.lower.nugget == 0;
-  if (may_vanish && locations.error_variances.empty()) check_distinct(locations);
+  if (may_vanish) check_distinct(locations);
   detail::check_values(locations.size(), values);
   FittedVecchia<Exec> result;
   NeighbourSearch<Exec> search(exec, locations.size(), options, variables, result);

@@ -374,10 +374,11 @@ std::vector<KrylovReport> AbreastCg<Exec>::solve(Exec const& exec, Wide const& B
       step(exec, *M_.narrow, narrow_s_, narrow_z_, X);
     else
       step(exec, M_.wide, s_, z_, X);
+    bool const goes_on = is_any_active();  // else all broke down in this step
     double const residual = worst();
-    if (options_.monitor) options_.monitor(k, residual);
+    if (goes_on && options_.monitor) options_.monitor(k, residual);
     judge(exec, X);
-    if (options_.gives_up && options_.gives_up(k, residual)) break;
+    if (goes_on && options_.gives_up && options_.gives_up(k, residual)) break;
     if (k % window == 0) end_window();
   }
   auto reports = finish(exec, B, X);

@@ -177,10 +177,11 @@ std::int64_t in_lower_triangle(CoordinateMatrix const& A, std::int64_t first_row
   return count;
 }
 
-// Each entry to the rank that has its row; rows count from that rank's first.
-CoordinateMatrix sent_home(Communicator const& comm, std::vector<std::int64_t> const& first_row,
-                           CoordinateMatrix share) {
-  std::vector<std::vector<double>> to(static_cast<std::size_t>(comm.size()));
+// Row, column and value of each entry for the rank that has its row; rows count from that rank's
+// first.
+std::vector<std::vector<double>> by_owner(std::vector<std::int64_t> const& first_row,
+                                          CoordinateMatrix const& share) {
+  std::vector<std::vector<double>> to(first_row.size() - 1);
   for (std::size_t k = 0; k < share.value.size(); ++k) {
     auto const owner = std::upper_bound(first_row.begin(), first_row.end(), share.row[k]) - 1;
     auto& message = to[static_cast<std::size_t>(owner - first_row.begin())];
@@ -188,17 +189,28 @@ CoordinateMatrix sent_home(Communicator const& comm, std::vector<std::int64_t> c
                                 static_cast<double>(share.col[k]), share.value[k]})
       message.push_back(number);
   }
-  share = {};
-  auto const rank = static_cast<std::size_t>(comm.rank());
+  return to;
+}
+
+CoordinateMatrix of_messages(std::vector<std::vector<double>> const& messages, std::int64_t rows,
+                             std::int64_t cols) {
   CoordinateMatrix mine;
-  mine.rows = first_row[rank + 1] - first_row[rank], mine.cols = first_row.back();
-  for (auto const& message : comm.exchange(std::move(to)))
+  mine.rows = rows, mine.cols = cols;
+  for (auto const& message : messages)
     for (std::size_t k = 0; k < message.size(); k += 3) {
       mine.row.push_back(static_cast<std::int64_t>(message[k]));
       mine.col.push_back(static_cast<std::int64_t>(message[k + 1]));
       mine.value.push_back(message[k + 2]);
     }
   return mine;
+}
+
+// On rank 0.
+HostRows read_whole(std::string const& path, ReadOptions const& options) {
+  auto const matrix = read_matrix_market(path, options);
+  auto const* const A = std::get_if<CoordinateMatrix>(&matrix);
+  STRATA_REQUIRE(ValueError, A != nullptr, path, ": an array is no list of entries");
+  return host_rows(*A);
 }
 
 // The reader of the whole file says what is wrong with it, and in which line. Throws on all ranks.
@@ -229,9 +241,7 @@ HostRows read_rows(Communicator const& comm, std::string const& path,
   bool const by_all = comm.size() > 1 && comm.agree([&] { return has_shares(path); });
   if (!by_all)
     return scattered(comm, first_row, comm.agree([&] {
-      return comm.rank() == 0
-                 ? host_rows(std::get<CoordinateMatrix>(read_matrix_market(path, options)))
-                 : HostRows();
+      return comm.rank() == 0 ? read_whole(path, options) : HostRows();
     }));
   std::optional<MatrixMarketShare> share;
   std::exception_ptr found;
@@ -245,11 +255,19 @@ HostRows read_rows(Communicator const& comm, std::string const& path,
   if (comm.max(found ? 1 : 0) > 0 || !is_whole(comm, *share))
     return refused(comm, path, options, found);
   auto const& header = share->header;
-  auto mine = sent_home(comm, first_row, std::move(share->entries));
-  auto const first = first_row[static_cast<std::size_t>(comm.rank())];
-  auto const before = header.symmetric ? in_lower_triangle(mine, first) : 0;
-  if (comm.max(add_entries_at_one_position(mine) ? 0 : 1) > 0)
-    return refused(comm, path, options, nullptr);
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  auto const first = first_row[rank];
+  auto to = comm.agree([&] { return by_owner(first_row, std::exchange(share->entries, {})); });
+  auto const messages = comm.exchange(std::move(to));
+  std::int64_t before = 0;
+  bool is_finite = true;
+  auto const mine = comm.agree([&] {
+    auto rows = of_messages(messages, first_row[rank + 1] - first, first_row.back());
+    before = header.symmetric ? in_lower_triangle(rows, first) : 0;
+    is_finite = add_entries_at_one_position(rows);
+    return rows;
+  });
+  if (comm.max(is_finite ? 0 : 1) > 0) return refused(comm, path, options, nullptr);
   double added[] = {
       static_cast<double>(header.symmetric ? before - in_lower_triangle(mine, first) : mine.added)};
   comm.sum(added);
@@ -257,7 +275,7 @@ HostRows read_rows(Communicator const& comm, std::string const& path,
     options.on_remark(strata::detail::message(
         path, ": ", static_cast<std::int64_t>(added[0]), " of ", header.entries,
         " entries are at positions listed before; their values were added"));
-  return host_rows(mine);
+  return comm.agree([&] { return host_rows(mine); });
 }
 
 template <class Exec>

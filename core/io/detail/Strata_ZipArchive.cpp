@@ -90,8 +90,11 @@ class MemberSource final : public ByteSource {
     while (stream_.avail_out == room) {
       STRATA_REQUIRE(IoError, !is_over_, name(), ": ends early, after ", done_, " bytes of ",
                      member_.size);
-      if (stream_.avail_in == 0) refill();
+      // With its last byte taken, inflate may still have numbers to give.
+      if (stream_.avail_in == 0 && taken_ < member_.packed) refill();
       int const status = inflate(&stream_, Z_NO_FLUSH);
+      STRATA_REQUIRE(IoError, status != Z_BUF_ERROR || taken_ < member_.packed, name(),
+                     ": ends early, after ", done_, " bytes of ", member_.size);
       STRATA_REQUIRE(IoError, status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR,
                      name(), ": damaged deflate stream after ", done_,
                      " inflated bytes: ", stream_.msg ? stream_.msg : zError(status));
