@@ -93,6 +93,48 @@ TYPED_TEST(CovarianceFit, FindsDirectionsFromAStartWithout) {
   EXPECT_LT(found.evaluations, 60);
 }
 
+// The major range stays, and the directions are the best beside it; as they are found with it free.
+TYPED_TEST(CovarianceFit, AFixedRangeStaysBesideFittedDirections) {
+  TypeParam const exec;
+  Covariance truth{1.5, 0.3, 0.5, 0.1, Family::Exponential};
+  truth.angle = 30, truth.ratio = 0.35;
+  auto const field = field_of(exec, truth, synthetic_locations(250), 3);
+  auto options = default_fit_options(field.at, field.values, Mean::Constant, truth.family);
+  options.directions = true;
+  auto const whole = fit(exec, field.at, field.values, options);
+  options.fixed[1] = true;
+  options.start.range = whole.theta.range;
+  auto const found = fit(exec, field.at, field.values, options);
+  EXPECT_TRUE(found.converged) << found.reason;
+  EXPECT_DOUBLE_EQ(found.theta.range, whole.theta.range);
+  EXPECT_NEAR(found.theta.ratio, whole.theta.ratio, 0.02);
+  EXPECT_NEAR(found.likelihood.log_likelihood, whole.likelihood.log_likelihood, 1e-3);
+  // The profile of the range has its maximum there, and falls by 1.92 at both ends.
+  options.fixed[1] = false;
+  ooc::DeviceTeam<TypeParam> const team(options.factor.devices);
+  auto const interval =
+      profile_interval(exec, team, field.at, field.values, options, whole.theta, 1);
+  EXPECT_LT(interval.lower.value, whole.theta.range);
+  EXPECT_GT(interval.upper.value, whole.theta.range);
+  EXPECT_LT(interval.above_estimate, 0.01);
+}
+
+// Two observations at a place, of which one has no error.
+TYPED_TEST(CovarianceFit, ObservationsWithErrorsShareAPlaceWithoutANugget) {
+  TypeParam const exec;
+  auto at = synthetic_locations(60);
+  at.x[1] = at.x[0], at.y[1] = at.y[0];
+  at.error_variances.assign(60, 0.0);
+  for (std::size_t i = 1; i < 60; i += 2) at.error_variances[i] = 0.3;
+  auto const field = field_of(exec, {1, 0.3, 0.5, 0.0}, at, 2);
+  auto const options = default_fit_options(field.at, field.values);
+  EXPECT_EQ(options.lower.nugget, 0);
+  EXPECT_TRUE(fit(exec, field.at, field.values, options).converged);
+  at.error_variances[1] = 0;
+  EXPECT_FALSE(are_distinct(at));
+  EXPECT_GT(default_fit_options(at, field.values).lower.nugget, 0);
+}
+
 TYPED_TEST(CovarianceFit, EndsWhereThereAreNoDirections) {
   TypeParam const exec;
   auto const field = field_of(exec, {1.5, 0.2, 0.5, 0.1}, synthetic_locations(250), 8);

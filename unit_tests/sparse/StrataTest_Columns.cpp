@@ -89,6 +89,19 @@ TYPED_TEST(ColumnsTest, EveryPreconditionerThatGoesAbreastSolvesEachColumnAsIfIt
     }
 }
 
+TYPED_TEST(ColumnsTest, ALimitOfIterationsIsOneForAllAttempts) {
+  ColumnSystem<TypeParam> system(poisson(12), 3);
+  SparseOptions options;
+  options.solver = SolverKind::ConjugateGradients;
+  options.preconditioner = PreconditionerKind::Jacobi;
+  options.max_iterations = 7;
+  SparseSolver<TypeParam> solver(system.exec, system.A, options);
+  for (auto const& report : solver.solve(system.exec, system.B, system.X)) {
+    EXPECT_EQ(report.iterations, 7);
+    EXPECT_EQ(report.status, KrylovStatus::IterationLimit);
+  }
+}
+
 TYPED_TEST(ColumnsTest, EachColumnHasAnEndOfItsOwn) {
   ColumnSystem<TypeParam> system(poisson(12), 5);
   auto const rows = static_cast<std::size_t>(system.A.rows());
