@@ -199,7 +199,7 @@ Vecchia<Exec>::Vecchia(Exec const& exec, Locations const& locations, std::span<d
                    copied(blocks.members, "strata::geostat::vecchia::members"),
                    copied(blocks.responses, "strata::geostat::vecchia::responses")};
   data_->points = detail::points_of<Space>(exec, locations);
-  data_->errors = copied(errors, "strata::geostat::vecchia::errors");
+  data_->errors = copied(locations.error_variances, "strata::geostat::vecchia::errors");
   using Columns = Kokkos::View<double**, Kokkos::LayoutLeft, Space>;
   using HostColumns = Kokkos::View<double const**, Kokkos::LayoutLeft, Kokkos::HostSpace,
                                    Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
