@@ -193,10 +193,10 @@ class CholeskyFactor {
 
   /// Lower triangle of L_A with A ~ L_A L_A^T, equilibration undone, shift and roundings in it.
   ///
-  /// Shape    L: n x n, fp64 or fp32, column-major; its strictly upper triangle is not touched.
-  ///          Enqueued.
+  /// Shape    L: n x n, fp64 or fp32, column-major; only its lower triangle is written. Enqueued.
   /// Throws   ShapeError if L does not fit; ValueError if there is no factor.
   void copy_factor(ExecutionSpace const& exec, MatrixRef<memory_space, void> const& L) const;
+  /// The old name of `copy_factor`.
   [[deprecated("is now copy_factor")]] void factor(ExecutionSpace const& exec,
                                                    MatrixRef<memory_space, void> const& L) const {
     copy_factor(exec, L);

@@ -19,9 +19,10 @@ struct LikelihoodGradient {
   /// d l / d theta_k; times theta_k it is the one by log theta_k. NaN where it was not wanted,
   /// and by a nu that the family does not have.
   Parameters by{};
-  /// d l / d angle, in degrees, and d l / d ratio; NaN where there are no directions.
-  double by_angle = std::numeric_limits<double>::quiet_NaN(),
-         by_ratio = std::numeric_limits<double>::quiet_NaN();
+  /// d l / d angle, in degrees; NaN where there are no directions.
+  double by_angle = std::numeric_limits<double>::quiet_NaN();
+  /// d l / d ratio; NaN where there are no directions.
+  double by_ratio = std::numeric_limits<double>::quiet_NaN();
   double backward_error = 0;    ///< normwise, the largest of all solves that were refined
   bool solve_converged = true;  ///< all of them met their tolerance
   double seconds = 0;           ///< time of all parts

@@ -17,8 +17,8 @@ namespace detail {
 
 namespace {
 
-// Binary numbers, which may be equal, are packed further than text. The default is more than deflate
-// can do; the sizes in the headers bound memory.
+// Binary numbers, which may be equal, are packed further than text. The default is more than
+// deflate can do; the sizes in the headers bound memory.
 double ratio_of(ReadOptions const& options) { return 6 * options.max_gz_ratio; }
 
 std::unique_ptr<ByteSource> member(ZipArchive const& archive, std::string const& name,

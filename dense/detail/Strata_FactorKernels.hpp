@@ -94,8 +94,8 @@ void range_of_some_diagonals(ExecutionSpace const& exec,
               },
               Kokkos::Min<double>(low), Kokkos::Max<double>(high));
           Kokkos::single(Kokkos::PerTeam(team), [&] {
-            range[2 * k] = low;
-            range[2 * k + 1] = high;
+            double* const both = range + 2 * std::int64_t{k};
+            both[0] = low, both[1] = high;
           });
         }
       });

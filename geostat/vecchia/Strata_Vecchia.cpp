@@ -142,7 +142,7 @@ void launch(Exec const& exec, detail::VecchiaData<typename Exec::memory_space> c
             Also by, detail::ResponseRows<typename Exec::memory_space> const& rows) {
   using Kernel = detail::VecchiaKernel<Exec, derivatives>;
   using Policy = Kokkos::TeamPolicy<Exec>;
-  constexpr std::size_t most_in_fast_memory = 40 * 1024;  // beyond it only some devices have it
+  constexpr std::size_t most_in_fast_memory = 40960;  // beyond it only some devices have it
   int const q = static_cast<int>(data.columns.extent(1)), ld = static_cast<int>(data.largest);
   std::size_t const bytes = Kernel::scratch_bytes(ld, q, by.nu, by.directions);
   int const level = bytes <= most_in_fast_memory ? 0 : 1;

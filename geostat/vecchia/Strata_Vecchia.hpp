@@ -35,8 +35,8 @@ struct VecchiaReport {
 
 /// Blocks of locations in maximin order.
 struct VecchiaBlocks {
-  ConditioningBlocks blocks;
-  VecchiaReport report;
+  ConditioningBlocks blocks;  ///< blocks and their members
+  VecchiaReport report;       ///< what they consist of
 };
 
 /// The blocks for these options.

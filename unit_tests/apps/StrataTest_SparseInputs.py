@@ -84,7 +84,7 @@ class Columns(SparseTest):
         write_npy(self.path("B.npy"), (50, 2), [1.0] * 50 + [float(i) for i in range(50)])
         files = ["solve", "--matrix", self.path("A.mtx"), "--rhs", self.path("B.npy")]
         run = strata_on(2, *files, "--output", self.path("X.npy"))
-        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(strata(*files, "--output", self.path("Y.npy")).code, 0)
         for got, wanted in zip(read_npy(self.path("X.npy"))[1], read_npy(self.path("Y.npy"))[1]):
             self.assertAlmostEqual(got, wanted, delta=1e-8)

@@ -232,6 +232,8 @@ TEST(Covariance, RefusesDirectionsAndErrorsThatAreNone) {
   plane.error_variances = {0.5, 1};
   EXPECT_NO_THROW(check_covariance({}, plane));  // errors part places that coincide
   plane.error_variances = {0.5, 0};
+  EXPECT_NO_THROW(check_covariance({}, plane));
+  plane.error_variances = {0, 0};
   EXPECT_THROW(check_covariance({}, plane), ValueError);
 }
 

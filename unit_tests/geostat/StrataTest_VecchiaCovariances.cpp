@@ -321,7 +321,11 @@ TYPED_TEST(VecchiaCovariancesTest, CopiesWithKnownErrorsNeedNoNugget) {
   Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, blocks);
   EXPECT_NEAR(model.log_likelihood(exec, c).log_likelihood,
               log_likelihood(exec, c, at, y).log_likelihood, 1e-9);
-  at.error_variances[7] = 0;
+  at.error_variances[7] = 0;  // the other observation there has an error
+  Vecchia<TypeParam> const one(exec, at, y, Mean::Constant, blocks);
+  EXPECT_NEAR(one.log_likelihood(exec, c).log_likelihood,
+              log_likelihood(exec, c, at, y).log_likelihood, 1e-9);
+  at.error_variances[2] = 0;
   Vecchia<TypeParam> const other(exec, at, y, Mean::Constant, blocks);
   EXPECT_THROW((void)other.log_likelihood(exec, c), ValueError);
   EXPECT_THROW((void)predict(exec, model, c, at, {.nugget = NuggetIs::Variation}), ValueError);

@@ -55,8 +55,8 @@ def test_families_directions_and_known_errors_are_as_of_the_exact_fit() -> None:
     few, values = PLACES[:80], VALUES[:80]
     errors = 0.05 + 0.1 * (np.arange(80.0) % 4)
     for how in ({"family": "spherical"}, {"family": "exponential", "anisotropy": (30.0, 0.5)}, {"family": "exponential", "error_variances": errors}):
-        exact = geostat.fit(few, values, tolerance=1e-7, **how)  # type: ignore[arg-type]
-        near = geostat.fit(few, values, tolerance=1e-7, neighbours=200, **how)  # type: ignore[arg-type]
+        exact = geostat.fit(few, values, tolerance=1e-7, **how)
+        near = geostat.fit(few, values, tolerance=1e-7, neighbours=200, **how)
         assert near.likelihood.log_likelihood == pytest.approx(exact.likelihood.log_likelihood, abs=1e-7)
         assert (near.covariance.family, near.covariance.angle, near.covariance.ratio) == (exact.covariance.family, exact.covariance.angle, exact.covariance.ratio)
         for certain in (False, True):

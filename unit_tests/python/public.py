@@ -13,7 +13,7 @@ import itertools
 import time
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, is_typeddict
 
 import numpy as np
 import problems
@@ -203,7 +203,8 @@ def fit_objects() -> Objects:
         return of.profile_interval("sigma2", level=0.1, tolerance=0.1)
 
     yield fit, {"predict": lambda f: f.predict(NEW).mean, "standard_errors": lambda f: f.standard_errors().of, "profile_interval": lambda f: interval(f).lower, "plot": drawn, "loo": lambda f: f.loo().rmse, "simulate": lambda f: f.simulate(NEW, 2)}
-    for value in (fit.report, steps[0], interval(fit)):
+    near = geostat.fit(PLACES, VALUES, fixed=["nu"], tolerance=1e-2, max_evaluations=30, neighbours=5)
+    for value in (fit.report, steps[0], interval(fit), near.approximation, near.exact):
         yield value, {}
 
 
@@ -257,6 +258,10 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "strata.solve": lambda: strata.solve(A, B),
     "strata.geostat.can_fit": geostat.can_fit,
     "strata.geostat.covariance_matrix": lambda: geostat.covariance_matrix(COVARIANCE, PLACES),
+    "strata.geostat.Exponential": lambda: geostat.Exponential(1.0, 0.2, 0.1).range,
+    "strata.geostat.Gaussian": lambda: geostat.Gaussian(1.0, 0.2, 0.1).range,
+    "strata.geostat.PoweredExponential": lambda: geostat.PoweredExponential(1.0, 0.2, 1.5, 0.1).nu,
+    "strata.geostat.Spherical": lambda: geostat.Spherical(1.0, 0.2, 0.1).range,
     "strata.geostat.fit": lambda: geostat.fit(PLACES, VALUES, fixed=["nu"], tolerance=1e-1, max_evaluations=5).report.evaluations if geostat.can_fit() else None,
     "strata.geostat.loglikelihood": lambda: geostat.loglikelihood(PLACES, VALUES, COVARIANCE, mean="constant").log_likelihood,
     "strata.geostat.loglikelihood_and_gradient": lambda: geostat.loglikelihood_and_gradient(PLACES, VALUES, COVARIANCE, mean="constant")[1].by,
@@ -283,7 +288,7 @@ def drawn(thing: Any) -> str:
 def operation_of(subject: str, thing: Any, name: str, value: Any, recipes: Recipes) -> Operation:
     special: Recipes = {
         "__repr__": repr, "__hash__": hash, "__bool__": bool, "__float__": float, "asdict": lambda report: list(report.asdict()),
-        "blocks": lambda report: len(report.blocks()), "plot": drawn,
+        "blocks": lambda report: len(report.blocks()) if callable(report.blocks) else report.blocks, "plot": drawn,
     }  # fmt: skip
     if name in recipes:
         return Operation(subject, name, lambda: recipes[name](thing), False)
@@ -315,7 +320,7 @@ def operations() -> list[Operation]:
         Naming a public class, method or function that has no recipe, or a recipe whose name is not there.
     """
     public = public_names()
-    kinds = {value: name for name, value in public.items() if inspect.isclass(value) and not issubclass(value, BaseException)}
+    kinds = {value: name for name, value in public.items() if inspect.isclass(value) and not is_typeddict(value) and not issubclass(value, BaseException)}
     makers = [dense_objects, tile_objects, sparse_objects, covariance_objects]
     makers += [fit_objects] if geostat.can_fit() else []
     makers += [regressor_objects] if "strata.sklearn.GaussianProcessRegressor" in public else []

@@ -98,7 +98,7 @@ TYPED_TEST(ColumnsTest, ALimitOfIterationsIsOneForAllAttempts) {
   SparseSolver<TypeParam> solver(system.exec, system.A, options);
   for (auto const& report : solver.solve(system.exec, system.B, system.X)) {
     EXPECT_EQ(report.iterations, 7);
-    EXPECT_EQ(report.status, KrylovStatus::IterationLimit);
+    EXPECT_FALSE(report.solved());
   }
 }
 
@@ -191,9 +191,13 @@ TYPED_TEST(ColumnsTest, ThrowsShapeErrorForBlocksThatDoNotFit) {
   ColumnSystem<TypeParam> system(poisson(4), 3);
   SparseSolver<TypeParam> solver(system.exec, system.A);
   using Block = VectorBlock<typename TypeParam::memory_space>;
-  EXPECT_THROW((void)solver.solve(system.exec, system.B, Block("X", 64, 2)), ShapeError);
-  EXPECT_THROW((void)solver.solve(system.exec, Block("B", 63, 3), system.X), ShapeError);
-  EXPECT_TRUE(solver.solve(system.exec, Block("B", 64, 0), Block("X", 64, 0)).empty());
+  EXPECT_THROW((void)solver.solve(system.exec, system.B, Block("strata::test::X", 64, 2)),
+               ShapeError);
+  EXPECT_THROW((void)solver.solve(system.exec, Block("strata::test::B", 63, 3), system.X),
+               ShapeError);
+  EXPECT_TRUE(
+      solver.solve(system.exec, Block("strata::test::B", 64, 0), Block("strata::test::X", 64, 0))
+          .empty());
 }
 
 }  // namespace
