@@ -311,7 +311,7 @@ void estimate_by_neighbours(Kokkos::DefaultExecutionSpace const& exec, MleOption
 /// A fit as far as it came, for one that a signal ends.
 struct Search {
   geostat::FitOptions options;
-  std::optional<geostat::FitStep> best;  ///< none: no evaluation had a likelihood
+  std::optional<geostat::FitStep> best = {};  ///< none: no evaluation had a likelihood
   std::int64_t evaluations = 0, not_positive_definite = 0;
   double seconds = 0;
 
