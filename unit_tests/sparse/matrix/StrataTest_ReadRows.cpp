@@ -7,8 +7,10 @@
 #include <sparse/matrix/Strata_HostRows.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <optional>
+#include <cstdint>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <variant>
@@ -26,16 +28,24 @@ using namespace strata::test;
 class SharedFile {
  public:
   SharedFile(Communicator const& comm, std::string const& bytes) : comm_(comm) {
-    if (comm.rank() == 0) put(folder_.emplace() / "A.mtx", bytes);
-    path_ = comm.gather_text(folder_ ? *folder_ / "A.mtx" : "").front();
+    double first_process = ::getpid();
+    comm.broadcast({&first_process, 1}, 0);
+    path_ = (std::filesystem::temp_directory_path() /
+             ("strata_read_rows_" + std::to_string(static_cast<std::int64_t>(first_process)) + "_" +
+              std::to_string(++count)))
+                .string();
+    if (comm.rank() == 0) put(path_, bytes);
     comm.barrier();
   }
-  ~SharedFile() { comm_.barrier(); }
+  ~SharedFile() {
+    comm_.barrier();
+    if (comm_.rank() == 0) std::filesystem::remove(path_);
+  }
   std::string const& path() const { return path_; }
 
  private:
+  static inline int count = 0;
   Communicator const& comm_;
-  std::optional<TemporaryFolder> folder_;
   std::string path_;
 };
 
