@@ -71,15 +71,18 @@ function(strata_write_joined_sources target number)
   endwhile()
 endfunction()
 
-# strata_compile_together(<target> <group> [APART <source>...])
+# strata_compile_together(<target> <group> [SOURCES <number>] [APART <source>...])
 #
-# Precompiled headers and joined sources, as most of the time of a source goes into what all of them instantiate; those APART,
+# Precompiled headers and joined sources, six or this number in one, as most of the time of a source goes into what all of them instantiate; those APART,
 # whose own code takes long, stay alone.
 function(strata_compile_together target group)
-  cmake_parse_arguments(arg "" "" "APART" ${ARGN})
+  cmake_parse_arguments(arg "" "SOURCES" "APART" ${ARGN})
+  if(NOT arg_SOURCES)
+    set(arg_SOURCES 6)
+  endif()
   strata_precompile(${target} ${group})
   if(TARGET ${group})
-    strata_join_sources(${target} 9 APART ${arg_APART})
+    strata_join_sources(${target} ${arg_SOURCES} APART ${arg_APART})
   endif()
 endfunction()
 
@@ -182,7 +185,7 @@ function(strata_add_module name)
   if(arg_ADAPTER)  # its own headers cost more
     strata_precompile(strata_${name} strata_precompiled_modules)
   else()
-    strata_compile_together(strata_${name} strata_precompiled_modules APART ${arg_APART})
+    strata_compile_together(strata_${name} strata_precompiled_modules SOURCES 9 APART ${arg_APART})
   endif()
   # Two file sets, as a build tree inside the source tree would nest their base directories.
   target_sources(strata_${name} PUBLIC
