@@ -9,8 +9,11 @@ cd /
 strata info
 strata solve --generate geometric --n 500 --cond 1e4 --brief
 strata solve --generate elasticity --nx 8 --brief
+printf 'x,y,value\n' >/tmp/data.csv
+for k in {0..99}; do echo "$((k % 10)),$((k / 10)).$((k * 7 % 10)),$((k * k * 13 % 101))"; done >>/tmp/data.csv
+strata mle --locations /tmp/data.csv --fix nu=0.5
 python3 - <<'PYTHON'
-import importlib.util
+import ctypes, importlib.util, pathlib, pickle
 import numpy, strata
 from strata import geostat
 assert importlib.util.find_spec("scipy") is None
@@ -18,8 +21,14 @@ a = numpy.eye(300) + 1.0 / 300
 x = strata.solve(a, numpy.ones(300))
 assert abs(a @ x - 1).max() < 1e-13
 assert abs(float(strata.logdet(a)) - numpy.linalg.slogdet(a)[1]) < 1e-12
+factor = strata.cholesky(a, "fp16,fp32")
+assert (pickle.loads(pickle.dumps(factor)).solve(numpy.ones(300)) == factor.solve(numpy.ones(300))).all()
 places = numpy.random.default_rng(1).random((300, 2))
 values = geostat.synthetic_field(geostat.Matern(1.0, 0.1, nugget=0.01), places)
 assert numpy.isfinite(geostat.fit(places, values, fixed=["nu"]).likelihood.log_likelihood)
+for blas in pathlib.Path(strata.__file__).parents[1].glob("strata_solvers.libs/staopenblas*"):  # for every processor
+    config = ctypes.CDLL(str(blas)).openblas_get_config
+    config.restype = ctypes.c_char_p
+    assert b"DYNAMIC_ARCH" in config(), config()
 print(strata.configuration())
 PYTHON

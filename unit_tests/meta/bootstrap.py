@@ -48,8 +48,8 @@ class Copy:
         self.programs = self.folder / "programs"
         self.programs.mkdir(parents=True)
         shutil.copy(source / "bootstrap", self.folder)
-        for name in ("packaging/private_debian.sh", "unit_tests/run_tests.sh"):
-            (self.folder / name).parent.mkdir()
+        for name in ("packaging/private_debian.sh", "packaging/wheel/wheel.sh", "unit_tests/run_tests.sh"):
+            (self.folder / name).parent.mkdir(exist_ok=True)
             shutil.copy(source / name, self.folder / name)
         shutil.copytree(source / "cmake", self.folder / "cmake")
         self.log = self.folder / "build/cmake.log"  # where no change counts
@@ -166,6 +166,24 @@ def threads(copy):
         for command in ("demo", "test"):
             said, _ = copy.run(command, DEVICES=devices)
             assert (f"one of {cpus} CPUs; all of them: ./bootstrap {command} --openmp" in said) == hint, said
+
+
+def wheels(copy):
+    """For CPUs, and with --gpu for CUDA; what make.sh is asked for."""
+    (copy.folder / "packaging/wheel/make.sh").write_text('echo "made by $@"\n')
+    places = f"{copy.folder} {copy.folder}/build/machine%s-wheel {copy.folder}/build/wheels"
+    said, _ = copy.run("wheel", status=0)
+    expect("a wheel for CPUs", said, f"The wheel: made by {places % ''}")
+    said, _ = copy.run("wheel", "--openmp")
+    expect("a wheel for threads", said, "wheel has no option '--openmp'")
+    nvcc = {"STRATA_CUDA": str(copy.programs / "cuda"), "STRATA_GPU_ARCH": "sm_90"}
+    copy.program("cuda/bin/nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
+    said, _ = copy.run("wheel", "--gpu", status=0, BUILDS="1", **nvcc)
+    expect("a wheel for CUDA", said, f"The wheel: made by {places % '-gpu'} -DStrata_REQUIRE_BACKEND=CUDA",
+           f"-DKokkos_DIR={copy.folder}/build/machine-gpu-kokkos-HOPPER90/lib/cmake/Kokkos", "The first time this takes about")
+    copy.program("hipcc", "")
+    said, _ = copy.run("wheel", "--gpu", HAS="HIP", STRATA_GPU_ARCH="gfx942")
+    expect("a wheel for ROCm", said, "a wheel for ROCm is not made", "pip install .")
 
 
 def shells(copy):
@@ -396,7 +414,7 @@ def main():
     help_text = subprocess.run([source / "bootstrap", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", help_text, "--gpu", "--openmp", "STRATA_GPU_ARCH", "STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE")
     container(source)
-    for part in (refusals, gpus, threads, shells, systems, cache, lambda copy: parts(copy, source), lambda copy: sources(copy, source)):
+    for part in (refusals, gpus, threads, wheels, shells, systems, cache, lambda copy: parts(copy, source), lambda copy: sources(copy, source)):
         with tempfile.TemporaryDirectory() as folder:
             part(Copy(source, pathlib.Path(folder).resolve() / "copy"))
     print("bootstrap: options, errors, architectures, sources and hints are as they should be")
