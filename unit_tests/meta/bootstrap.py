@@ -374,8 +374,10 @@ def container(source):
     assert "cmake" in wanted and not set(wanted) - known, set(wanted) - known
 
 
-def configure(source, build, *options):
-    done = subprocess.run(["cmake", "-S", source, "-B", build, "--fresh", *options], capture_output=True, text=True, check=False)
+def configure(source, build, *options, fresh=True, **environment):
+    words = ["cmake", "-S", source, "-B", build, *(["--fresh"] if fresh else []), *options]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("STRATA_KOKKOS")}
+    done = subprocess.run(words, env=kept | environment, capture_output=True, text=True, check=False)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
@@ -391,7 +393,11 @@ def sources(copy, source):
     archive = copy.folder / "kokkos.tar.gz"
     with tarfile.open(archive, "w:gz") as file:
         file.add(copy.folder / "cmake/kokkos", "kokkos")
-    cases.append((kokkos, sha256, [f"-DStrata_KOKKOS_SOURCE=file://{archive}"]))
+    cases.append((kokkos, f"must be {sha256}", [f"-DStrata_KOKKOS_SOURCE=file://{archive}"]))
+    absent = f"file://{copy.folder}/absent.tar.gz"
+    cases.append((kokkos, f"was not fetched from {absent}", [f"-DStrata_KOKKOS_SOURCE={absent}"]))
+    cases.append((source, "There are two ways on: name sources that you have", ["-DSKBUILD=2", "-DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON",  # as pip
+                                                                              f"-DStrata_KOKKOS_SOURCE={absent}"]))
     if shutil.which("git"):
         author = ["-c", "user.name=pigeon", "-c", "user.email=pigeon@example.org"]
         subprocess.run(["git", "init", "--quiet", repository], check=True)
@@ -401,6 +407,14 @@ def sources(copy, source):
         status, said = configure(what, build, *options)
         assert status, said
         expect(options, said, words)
+
+    # What the environment names, also where an earlier run has noted the address that nothing was given for; but not for what is given.
+    no_source, given = f"No source of Kokkos is in {repository}", ["-DStrata_KOKKOS_SOURCE=file:///pigeon.tar.gz"]
+    for first, options, words in (([], [], no_source), ([f"-DStrata_KOKKOS_SOURCE={absent}"], [], absent), ([], given, "file:///pigeon.tar.gz")):
+        configure(kokkos, build, "-DStrata_KOKKOS_KERNELS_SOURCE=none", *first, STRATA_KOKKOS_SOURCE=absent if not first else "")
+        status, said = configure(kokkos, build, *options, fresh=False, STRATA_KOKKOS_SOURCE=str(repository))
+        assert status, said
+        expect((first, options), said, words)
 
     given = {name: os.environ.get(f"STRATA_{name}", "") for name in ("KOKKOS_SOURCE", "KOKKOS_KERNELS_SOURCE")}
     if all(pathlib.Path(folder).is_dir() and folder for folder in given.values()):
