@@ -13,19 +13,21 @@ set(_source "a folder, or the address of the archive (.tar.gz) or of a git repos
 set(_released releases/download/${Strata_KOKKOS_RELEASE})
 set(_kokkos https://github.com/kokkos/kokkos/${_released}/kokkos-${Strata_KOKKOS_RELEASE}.tar.gz)
 set(_kernels https://github.com/kokkos/kokkos-kernels/${_released}/kokkos-kernels-${Strata_KOKKOS_RELEASE}.tar.gz)
-# strata_source_option(<name> <environment variable> <address> <text>): what is given, else what the environment names, else the
-# address. An earlier run that had neither does not count.
-function(strata_source_option name variable address text)
+# strata_default_source(<option> <environment variable> <address>): address becomes what the environment names, if it does. Where
+# nothing was given to an earlier run, what the option was then does not count.
+macro(strata_default_source option variable address)
   if(NOT "$ENV{${variable}}" STREQUAL "")
-    set(address "$ENV{${variable}}")
+    set(${address} "$ENV{${variable}}")
   endif()
-  if(NOT DEFINED CACHE{${name}} OR "$CACHE{${name}}" STREQUAL "${${name}_NOT_GIVEN}")
-    set(${name} "${address}" CACHE STRING "${text}" FORCE)
-    set(${name}_NOT_GIVEN "${address}" CACHE INTERNAL "")
+  if(DEFINED CACHE{${option}} AND "$CACHE{${option}}" STREQUAL "$CACHE{${option}_NOT_GIVEN}")
+    unset(${option} CACHE)
   endif()
-endfunction()
-strata_source_option(Strata_KOKKOS_SOURCE STRATA_KOKKOS_SOURCE ${_kokkos} "Kokkos' source: ${_source}")
-strata_source_option(Strata_KOKKOS_KERNELS_SOURCE STRATA_KOKKOS_KERNELS_SOURCE ${_kernels} "Kokkos Kernels' source: ${_source}")
+  set(${option}_NOT_GIVEN "${${address}}" CACHE INTERNAL "")
+endmacro()
+strata_default_source(Strata_KOKKOS_SOURCE STRATA_KOKKOS_SOURCE _kokkos)
+strata_default_source(Strata_KOKKOS_KERNELS_SOURCE STRATA_KOKKOS_KERNELS_SOURCE _kernels)
+set(Strata_KOKKOS_SOURCE ${_kokkos} CACHE STRING "Kokkos' source: ${_source}")
+set(Strata_KOKKOS_KERNELS_SOURCE ${_kernels} CACHE STRING "Kokkos Kernels' source: ${_source}")
 
 # What Strata uses of Kokkos Kernels, compiled where it is used.
 set(KokkosKernels_ENABLE_ALL_COMPONENTS OFF CACHE BOOL "")

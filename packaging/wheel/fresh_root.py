@@ -20,20 +20,23 @@ import tempfile
 import carry
 
 HERE = pathlib.Path(__file__).resolve().parent
-PROGRAMS = ("bash", "cat", "chmod", "cp", "dirname", "env", "ls", "mkdir", "rm", "uname")
+PROGRAMS = ("bash", "cat", "chmod", "cp", "dirname", "env", "ls", "mkdir", "mktemp", "rm", "uname")
 MODULES = ("numpy", "pip")
-NOT_NEEDED = shutil.ignore_patterns("__pycache__", "test", "tests", "idlelib", "tkinter", "_tkinter*", "turtledemo", "config-*", "dist-packages", "site-packages")
-# What the first process does in its mount namespace: $0 is the root, then comes the command.
-ENTER = 'mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
+NOT_NEEDED = shutil.ignore_patterns("__pycache__", "test", "tests", "idlelib", "tkinter", "_tkinter*", "turtledemo", "config-*", "dist-packages",
+                                    "site-packages", "EXTERNALLY-MANAGED")
+# What the first process does in its mount namespace: $0 is the root, then come folders of this system, --, and the command.
+ENTER = 'while [ "$1" != -- ]; do mount --rbind "$1" "$0$1" || exit 126; shift; done; shift; exec chroot "$0" "$@"'
 
 
 class Root:
     """A folder that a process can have as its root."""
 
     def __init__(self, folder):
-        self.folder, self.loader = pathlib.Path(folder), None
-        for name in ("dev", "home", "proc", "tmp", "usr/bin", "usr/lib"):
+        self.folder, self.loader, self.mounts = pathlib.Path(folder), None, []
+        for name in ("home", "tmp", "usr/bin", "usr/lib"):
             (self.folder / name).mkdir(parents=True)
+        for name in ("/dev", "/proc"):
+            self.mount(name)
         for name in ("bin", "sbin", "lib", "lib64"):
             link = pathlib.Path("/") / name
             if link.is_symlink():  # as this system has them
@@ -45,6 +48,11 @@ class Root:
         place = self.folder / str(path).lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)
         return place
+
+    def mount(self, path):
+        """A folder of this system, as it is."""
+        self.there(path).mkdir(exist_ok=True)
+        self.mounts.append(str(path))
 
     def add(self, path):
         """A program or a folder, where it is on this system, with the libraries that it loads."""
@@ -77,13 +85,14 @@ class Root:
         if not (self.folder / "bin/sh").exists():
             (self.folder / "bin/sh").symlink_to("bash")
 
-    def command(self, *words):
-        """Runs it there, without this environment."""
-        inside = ["env", "-i", "PATH=/usr/bin:/usr/local/bin", "HOME=/home", "LC_ALL=C.UTF-8", "OMP_NUM_THREADS=1", *map(str, words)]
-        return ["unshare", "--map-root-user", "--mount", "sh", "-c", ENTER, str(self.folder), *inside]
+    def command(self, *words, folder="/", **environment):
+        """Runs it there, in a folder and without this environment."""
+        outside = ["unshare", "--map-root-user", "--mount", "sh", "-c", ENTER, str(self.folder), *self.mounts, "--"]
+        given = {"PATH": "/usr/bin:/usr/local/bin", "HOME": "/home", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1", **environment}
+        return [*outside, "env", "-i", "-C", str(folder), *(f"{name}={value}" for name, value in given.items()), *map(str, words)]
 
     def can_be_entered(self):
-        return subprocess.run(self.command("true"), capture_output=True).returncode in (0, 127)
+        return subprocess.run(self.command("bash", "-c", "true"), capture_output=True).returncode == 0
 
 
 def strangers(root):
@@ -107,7 +116,7 @@ def main():
         if not root.can_be_entered():
             print("this user may not make namespaces (unshare): the wheel was not tried")
             return 77
-        for file in (arguments.wheel, HERE / "smoke.sh"):
+        for file in (arguments.wheel, HERE / "smoke.sh", HERE / "program.sh", HERE / "package.py"):
             shutil.copy(file, root.folder / "tmp")
         if subprocess.run(root.command("bash", "/tmp/smoke.sh")).returncode != 0:
             return 1
