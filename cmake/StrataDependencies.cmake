@@ -8,7 +8,7 @@ elseif(NOT TARGET Kokkos::kokkos)
   find_package(Kokkos CONFIG QUIET)
   if(NOT Kokkos_FOUND AND SKBUILD)  # pip's user asked for a package, not for a Kokkos
     message(STATUS "Kokkos was not found (Kokkos_ROOT names yours): it is built from its sources, which takes about 5 minutes of a core more. "
-      "Where GitHub is not reached: CMAKE_ARGS='-DStrata_KOKKOS_SOURCE=FOLDER -DStrata_KOKKOS_KERNELS_SOURCE=FOLDER' pip install .")
+      "Where GitHub is not reached: STRATA_KOKKOS_SOURCE=FOLDER STRATA_KOKKOS_KERNELS_SOURCE=FOLDER pip install .")
     set(CMAKE_POSITION_INDEPENDENT_CODE ON)
     include(StrataKokkosSource)
   elseif(NOT Kokkos_FOUND)

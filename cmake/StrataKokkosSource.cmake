@@ -13,6 +13,19 @@ set(_source "a folder, or the address of the archive (.tar.gz) or of a git repos
 set(_released releases/download/${Strata_KOKKOS_RELEASE})
 set(_kokkos https://github.com/kokkos/kokkos/${_released}/kokkos-${Strata_KOKKOS_RELEASE}.tar.gz)
 set(_kernels https://github.com/kokkos/kokkos-kernels/${_released}/kokkos-kernels-${Strata_KOKKOS_RELEASE}.tar.gz)
+# strata_default_source(<option> <environment variable> <address>): address becomes what the environment names, if it does. Where
+# nothing was given to an earlier run, what the option was then does not count.
+macro(strata_default_source option variable address)
+  if(NOT "$ENV{${variable}}" STREQUAL "")
+    set(${address} "$ENV{${variable}}")
+  endif()
+  if(DEFINED CACHE{${option}} AND "$CACHE{${option}}" STREQUAL "$CACHE{${option}_NOT_GIVEN}")
+    unset(${option} CACHE)
+  endif()
+  set(${option}_NOT_GIVEN "${${address}}" CACHE INTERNAL "")
+endmacro()
+strata_default_source(Strata_KOKKOS_SOURCE STRATA_KOKKOS_SOURCE _kokkos)
+strata_default_source(Strata_KOKKOS_KERNELS_SOURCE STRATA_KOKKOS_KERNELS_SOURCE _kernels)
 set(Strata_KOKKOS_SOURCE ${_kokkos} CACHE STRING "Kokkos' source: ${_source}")
 set(Strata_KOKKOS_KERNELS_SOURCE ${_kernels} CACHE STRING "Kokkos Kernels' source: ${_source}")
 
@@ -23,6 +36,25 @@ set(KokkosKernels_ENABLE_COMPONENT_SPARSE ON CACHE BOOL "")
 set(KokkosKernels_ADD_DEFAULT_ETI OFF CACHE BOOL "")
 
 include(FetchContent)
+
+# strata_download(<package> <address> <sha256> <file>): nothing, if the file is there.
+function(strata_download package address sha256 file)
+  set(found none)
+  set(status)
+  if(NOT EXISTS "${file}")
+    file(DOWNLOAD "${address}" "${file}" STATUS status INACTIVITY_TIMEOUT 60)
+    list(POP_FRONT status)
+  endif()
+  if(EXISTS "${file}")
+    file(SHA256 "${file}" found)
+  endif()
+  if(NOT found STREQUAL sha256)
+    file(REMOVE "${file}")
+    message(FATAL_ERROR "${package} ${Strata_KOKKOS_RELEASE} was not fetched from ${address}: ${status}; its SHA-256 is ${found}, must be ${sha256}. "
+      "There are two ways on: name sources that you have, a folder or an address each, by STRATA_KOKKOS_SOURCE=... and "
+      "STRATA_KOKKOS_KERNELS_SOURCE=... in the environment; or point Kokkos_ROOT and KokkosKernels_ROOT at what is installed.")
+  endif()
+endfunction()
 
 # strata_add_source(<package> <source> <sha256> <commit>): its targets, and <package>_VERSION. Any release is taken
 # from a folder, the pinned one from an address. A macro, as FetchContent's variables are for the caller.
@@ -43,8 +75,10 @@ macro(strata_add_source package source sha256 commit)
   else()
     message(STATUS "Fetching ${package} ${Strata_KOKKOS_RELEASE} from ${source}")
   endif()
-  if("${source}" MATCHES "[.]tar[.]gz$")
-    FetchContent_Declare(${package} URL "${source}" URL_HASH SHA256=${sha256} DOWNLOAD_EXTRACT_TIMESTAMP OFF)
+  if("${source}" MATCHES "[.]tar[.]gz$" AND NOT _folder)
+    set(_archive "${CMAKE_BINARY_DIR}/CMakeFiles/${package}-${Strata_KOKKOS_RELEASE}.tar.gz")
+    strata_download(${package} "${source}" ${sha256} "${_archive}")
+    FetchContent_Declare(${package} URL "${_archive}" URL_HASH SHA256=${sha256} DOWNLOAD_EXTRACT_TIMESTAMP OFF)
   else()
     FetchContent_Declare(${package} GIT_REPOSITORY "${source}" GIT_TAG ${commit})
   endif()

@@ -13,6 +13,7 @@ if(SKBUILD)  # the package for Python by pip
   set(_program ${CLI11_FOUND})
   option(Strata_PORTABLE_WHEEL "Look for libraries in the wheel alone: packaging/wheel/carry.py puts them there" OFF)
   mark_as_advanced(Strata_PORTABLE_WHEEL)
+  include(StrataPortable)
 endif()
 if(NOT Strata_ENABLE_GEOSTAT)
   set(_program OFF)

@@ -102,7 +102,11 @@ Libs.private: ${private}
   string(REPLACE "SHELL:" "" text "${text}")
   set(file ${PROJECT_BINARY_DIR}/CMakeFiles/pkgconfig/${name}.pc)
   file(GENERATE OUTPUT ${file} CONTENT "${text}")
-  install(FILES ${file} DESTINATION ${folder})
+  set(part)
+  if(NOT name STREQUAL "strata")  # a library for C
+    set(part COMPONENT c)
+  endif()
+  install(FILES ${file} DESTINATION ${folder} ${part})
 endfunction()
 
 function(strata_pkg_config)

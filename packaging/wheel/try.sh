@@ -10,9 +10,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"  # mmdebstrap may be another user in there
-cp "$wheel" "$here/smoke.sh" "$work"
+cp "$wheel" "$here"/{smoke.sh,program.sh,package.py} "$work"
 mmdebstrap --mode=auto --variant=minbase --format=null --include=python3-numpy,python3-pip \
   --dpkgopt=force-unsafe-io --aptopt='Acquire::Check-Valid-Until "false"' \
-  --customize-hook="cp '$work'/*.whl '$work/smoke.sh' \"\$1/tmp\"" --customize-hook='chroot "$1" bash /tmp/smoke.sh' \
+  --customize-hook="cp '$work'/*.whl '$work'/*.sh '$work'/*.py \"\$1/tmp\"" --customize-hook='chroot "$1" bash /tmp/smoke.sh' \
   trixie - "deb $mirror trixie main"
 echo "$(basename "$wheel") installs beside Python and NumPy alone and passes the smoke test"

@@ -48,8 +48,8 @@ class Copy:
         self.programs = self.folder / "programs"
         self.programs.mkdir(parents=True)
         shutil.copy(source / "bootstrap", self.folder)
-        for name in ("packaging/private_debian.sh", "unit_tests/run_tests.sh"):
-            (self.folder / name).parent.mkdir()
+        for name in ("packaging/private_debian.sh", "packaging/wheel/wheel.sh", "unit_tests/run_tests.sh"):
+            (self.folder / name).parent.mkdir(exist_ok=True)
             shutil.copy(source / name, self.folder / name)
         shutil.copytree(source / "cmake", self.folder / "cmake")
         self.log = self.folder / "build/cmake.log"  # where no change counts
@@ -166,6 +166,24 @@ def threads(copy):
         for command in ("demo", "test"):
             said, _ = copy.run(command, DEVICES=devices)
             assert (f"one of {cpus} CPUs; all of them: ./bootstrap {command} --openmp" in said) == hint, said
+
+
+def wheels(copy):
+    """For CPUs, and with --gpu for CUDA; what make.sh is asked for."""
+    (copy.folder / "packaging/wheel/make.sh").write_text('echo "made by $@"\n')
+    places = f"{copy.folder} {copy.folder}/build/machine%s-wheel {copy.folder}/build/wheels"
+    said, _ = copy.run("wheel", status=0)
+    expect("a wheel for CPUs", said, f"The wheel: made by {places % ''}")
+    said, _ = copy.run("wheel", "--openmp")
+    expect("a wheel for threads", said, "wheel has no option '--openmp'")
+    nvcc = {"STRATA_CUDA": str(copy.programs / "cuda"), "STRATA_GPU_ARCH": "sm_90"}
+    copy.program("cuda/bin/nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'")
+    said, _ = copy.run("wheel", "--gpu", status=0, BUILDS="1", **nvcc)
+    expect("a wheel for CUDA", said, f"The wheel: made by {places % '-gpu'} -DStrata_REQUIRE_BACKEND=CUDA",
+           f"-DKokkos_DIR={copy.folder}/build/machine-gpu-kokkos-HOPPER90/lib/cmake/Kokkos", "The first time this takes about")
+    copy.program("hipcc", "")
+    said, _ = copy.run("wheel", "--gpu", HAS="HIP", STRATA_GPU_ARCH="gfx942")
+    expect("a wheel for ROCm", said, "a wheel for ROCm is not made", "pip install .")
 
 
 def shells(copy):
@@ -356,8 +374,10 @@ def container(source):
     assert "cmake" in wanted and not set(wanted) - known, set(wanted) - known
 
 
-def configure(source, build, *options):
-    done = subprocess.run(["cmake", "-S", source, "-B", build, "--fresh", *options], capture_output=True, text=True, check=False)
+def configure(source, build, *options, fresh=True, **environment):
+    words = ["cmake", "-S", source, "-B", build, *(["--fresh"] if fresh else []), *options]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("STRATA_KOKKOS")}
+    done = subprocess.run(words, env=kept | environment, capture_output=True, text=True, check=False)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
@@ -373,7 +393,11 @@ def sources(copy, source):
     archive = copy.folder / "kokkos.tar.gz"
     with tarfile.open(archive, "w:gz") as file:
         file.add(copy.folder / "cmake/kokkos", "kokkos")
-    cases.append((kokkos, sha256, [f"-DStrata_KOKKOS_SOURCE=file://{archive}"]))
+    cases.append((kokkos, f"must be {sha256}", [f"-DStrata_KOKKOS_SOURCE=file://{archive}"]))
+    absent = f"file://{copy.folder}/absent.tar.gz"
+    cases.append((kokkos, f"was not fetched from {absent}", [f"-DStrata_KOKKOS_SOURCE={absent}"]))
+    cases.append((source, "There are two ways on: name sources that you have", ["-DSKBUILD=2", "-DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON",  # as pip
+                                                                              f"-DStrata_KOKKOS_SOURCE={absent}"]))
     if shutil.which("git"):
         author = ["-c", "user.name=pigeon", "-c", "user.email=pigeon@example.org"]
         subprocess.run(["git", "init", "--quiet", repository], check=True)
@@ -383,6 +407,14 @@ def sources(copy, source):
         status, said = configure(what, build, *options)
         assert status, said
         expect(options, said, words)
+
+    # What the environment names, also where an earlier run has noted the address that nothing was given for; but not for what is given.
+    no_source, given = f"No source of Kokkos is in {repository}", ["-DStrata_KOKKOS_SOURCE=file:///pigeon.tar.gz"]
+    for first, options, words in (([], [], no_source), ([f"-DStrata_KOKKOS_SOURCE={absent}"], [], absent), ([], given, "file:///pigeon.tar.gz")):
+        configure(kokkos, build, "-DStrata_KOKKOS_KERNELS_SOURCE=none", *first, STRATA_KOKKOS_SOURCE=absent if not first else "")
+        status, said = configure(kokkos, build, *options, fresh=False, STRATA_KOKKOS_SOURCE=str(repository))
+        assert status, said
+        expect((first, options), said, words)
 
     given = {name: os.environ.get(f"STRATA_{name}", "") for name in ("KOKKOS_SOURCE", "KOKKOS_KERNELS_SOURCE")}
     if all(pathlib.Path(folder).is_dir() and folder for folder in given.values()):
@@ -396,7 +428,7 @@ def main():
     help_text = subprocess.run([source / "bootstrap", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", help_text, "--gpu", "--openmp", "STRATA_GPU_ARCH", "STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE")
     container(source)
-    for part in (refusals, gpus, threads, shells, systems, cache, lambda copy: parts(copy, source), lambda copy: sources(copy, source)):
+    for part in (refusals, gpus, threads, wheels, shells, systems, cache, lambda copy: parts(copy, source), lambda copy: sources(copy, source)):
         with tempfile.TemporaryDirectory() as folder:
             part(Copy(source, pathlib.Path(folder).resolve() / "copy"))
     print("bootstrap: options, errors, architectures, sources and hints are as they should be")

@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
+import os
 import pathlib
 
 from spack_repo.builtin.build_systems.cmake import CMakePackage
@@ -141,10 +142,17 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
 
     @run_after("install")
     def keep_smoke_test(self):
-        cache_extra_test_sources(self, ["packaging/e4s"])
+        cache_extra_test_sources(self, ["packaging/e4s", "packaging/wheel/program.sh"])
 
     def test_smoke(self):
         """build and run a program with what is installed"""
         folder = join_path(self.test_suite.current_test_cache_dir, "packaging", "e4s")
         with working_dir(folder):
             which("sh", required=True)("smoke.sh", self.prefix)
+
+    def test_program(self):
+        """solve and fit with the installed program"""
+        if self.spec.satisfies("~program") or self.spec.satisfies("~nlopt"):
+            raise SkipTest("strata mle needs the program and NLopt")
+        script = join_path(self.test_suite.current_test_cache_dir, "packaging", "wheel", "program.sh")
+        which("bash", required=True)(script, extra_env={"PATH": f"{self.prefix.bin}:{os.environ['PATH']}"})
