@@ -115,8 +115,8 @@ std::pair<double, double> of_trend(detail::Weights<Exec> const& weights, std::ve
 }  // namespace
 
 void detail::check_variation(Locations const& locations, std::span<double const> values,
-                             NuggetIs nugget) {
-  if (nugget == NuggetIs::Error) return;
+                             MaternCovariance const& covariance, NuggetIs nugget) {
+  if (nugget == NuggetIs::Error || covariance.nugget == 0) return;
   auto const copies = find_copies(locations, values);
   STRATA_REQUIRE(ValueError, copies.places == 0, "locations ", copies.first + 1, " and ",
                  copies.second + 1,
@@ -134,7 +134,7 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
   std::vector<double> F;
   auto const entries = together(factor.comm(), [&] {
     F = trend.rows(m, options.trend_columns);
-    detail::check_variation(factor.locations(), values, options.nugget);
+    detail::check_variation(factor.locations(), values, factor.covariance(), options.nugget);
     return CovarianceEntries<Memory>(exec, factor.covariance(), factor.locations(), new_locations,
                                      options.nugget);
   });

@@ -64,10 +64,12 @@ template <class ExecutionSpace>
                                  PredictionOptions const& options = {});
 
 namespace detail {
-/// Refuse a nugget that is a variation of the field where observations repeat a place.
+/// Refuse a nugget that is a variation of the field where observations repeat a place. Without a
+/// nugget there is none to be one.
 ///
 /// Throws   ValueError that names two of them.
-void check_variation(Locations const& locations, std::span<double const> values, NuggetIs nugget);
+void check_variation(Locations const& locations, std::span<double const> values,
+                     MaternCovariance const& covariance, NuggetIs nugget);
 }  // namespace detail
 
 }  // namespace strata::geostat

@@ -79,11 +79,13 @@ Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOpt
 }
 
 Prediction prediction(Shared const& f, In const& at, std::string const& metric,
-                      std::optional<In> const& X, std::int64_t neighbours, bool exact) {
+                      std::optional<In> const& X, std::int64_t neighbours, bool variances,
+                      bool exact) {
   auto const places = locations("new_locations", at, metric);
   LocalPredictionOptions const options{.neighbours = neighbours,
                                        .trend_columns = detail::columns_of("X_new", X),
-                                       .nugget = exact ? NuggetIs::Variation : NuggetIs::Error};
+                                       .nugget = exact ? NuggetIs::Variation : NuggetIs::Error,
+                                       .variances = variances};
   return detail::work_with(f, detail::long_flops,
                            [theta = f->theta, places, options](Approximating& work) {
                              return predict(work.exec, work.model, theta, places, options);
@@ -101,7 +103,7 @@ void bind_neighbours(nb::module_& m) {
       .def_ro("information", &KeptNeighbours::information)
       .def_ro("exact", &KeptNeighbours::exact)
       .def("predict", &prediction, "new_locations"_a.noconvert(), "metric"_a, "X_new"_a.none(),
-           "neighbours"_a, "exact"_a);
+           "neighbours"_a, "variances"_a, "exact"_a);
   m.def(
       "fit_by_neighbours",
       [](In const& at, std::string const& metric, In const& values, FitOptions const& chosen,

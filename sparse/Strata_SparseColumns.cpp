@@ -90,14 +90,15 @@ std::vector<KrylovReport> SparseSolver<Exec>::Impl::go_abreast(Exec const& exec,
     auto& system = systems[static_cast<std::size_t>(j)];
     A.gather(exec, Wide(Kokkos::subview(B, Kokkos::ALL, begin + j)), own_b);
     A.gather(exec, Wide(Kokkos::subview(X, Kokkos::ALL, begin + j)), own_x);
-    tolerances.push_back(tolerance_for(detail::norm(exec, A.comm(), own_b, A.rows())));
+    double const asked = tolerance_for(detail::norm(exec, A.comm(), own_b, A.rows()));
     if (work.is_other()) system = work.translated(exec, own_b, own_x);
+    tolerances.push_back(goal_for(asked, system.incompatible));
     set_lane(exec, work.is_other() ? system.b : own_b, j, b, A.rows());
     set_lane(exec, work.is_other() ? system.x : own_x, j, x, A.rows());
   }
   std::vector<Candidate> const others(choices.begin() + static_cast<std::ptrdiff_t>(first) + 1,
                                       choices.end());
-  tolerance = options.tolerance;
+  tolerance = goal = options.tolerance;
   Patience patience(candidate, others, tolerance);
   auto krylov = krylov_options(candidate, precision, true, 0);
   krylov.gives_up = [&](std::int64_t iteration, double residual) {

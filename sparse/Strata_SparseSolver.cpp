@@ -139,7 +139,7 @@ KrylovOptions SparseSolver<Exec>::Impl::krylov_options(Candidate const& candidat
                       : is_cg                                                ? options.restart
                                                                              : base.restart;
   std::int64_t const left = options.max_iterations - used;
-  KrylovOptions krylov{restart, tolerance, is_last ? left : (left + 1) / 2};
+  KrylovOptions krylov{restart, goal, is_last ? left : (left + 1) / 2};
   krylov.stop = options.stop;
   krylov.stall_factor = is_cg && !detail::is_16_bit(precision) ? 0
                         : precision == Precision::fp64         ? restart_factor
@@ -222,7 +222,7 @@ bool SparseSolver<Exec>::Impl::climb_with(Exec const& exec, std::vector<std::siz
   std::vector<Candidate> others;
   for (std::size_t k = at + 1; chooses && k < order.size(); ++k)
     others.push_back(choices[order[k]]);
-  Patience patience(how.candidate, others, tolerance);
+  Patience patience(how.candidate, others, goal);
   bool has_given_up = false;
   how.gives_up = [&](std::int64_t iteration, double residual) {
     return has_given_up = patience.gives_up(iteration, residual);
@@ -319,8 +319,7 @@ void SparseSolver<Exec>::Impl::measure(Exec const& exec, Wide const& b, Wide con
   report.tolerance = tolerance;
   bool const is_by_residual = options.stop == StopNorm::Residual;
   bool const misses = is_by_residual && !(report.relative_residual <= tolerance);
-  if (misses && report.solved() && report.incompatible > tolerance &&
-      report.relative_residual <= 2 * report.incompatible)
+  if (misses && report.solved() && report.relative_residual <= 2 * report.incompatible)
     report.status = KrylovStatus::LeastSquares;
   if (report.status == KrylovStatus::Converged && misses) report.status = KrylovStatus::Stalled;
   // of an A with floating parts that b was not projected for nobody knows what least squares would
@@ -438,6 +437,7 @@ SparseReport SparseSolver<Exec>::solve_in_order(Exec const& exec,
   });
   SparseReport report = own.base;
   own.tolerance = own.tolerance_for(detail::norm(exec, own.A.comm(), b, own.A.rows()));
+  own.goal = own.tolerance;
   bool const is_hopeless =
       report.solver == SolverKind::ConjugateGradients && report.not_positive_row > 0;
   if (is_hopeless) {
@@ -446,6 +446,7 @@ SparseReport SparseSolver<Exec>::solve_in_order(Exec const& exec,
     auto const system = own.work.translated(exec, b, x);
     report.contradicts_empty_row = system.has_contradiction;
     report.incompatible = system.incompatible;
+    own.goal = Impl::goal_for(own.tolerance, system.incompatible);
     own.climb(exec, system.b, system.x, report);
     own.take_back(exec, system, b, x, report);
   } else {

@@ -164,8 +164,9 @@ using VectorBlock = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
 ///          many iterations again.
 /// Kernel   connected parts of the matrix' graph whose rows all add up to 0 leave x open but for a
 ///          constant on each: x has mean 0 there. For a symmetric matrix b is projected onto what
-///          has a solution (`incompatible`). Where b was not within the tolerance, the solve ends
-///          as LeastSquares. For other matrices b must fit.
+///          has a solution (`incompatible`). What is left out of b is part of the residual: where
+///          it is 0.87 of the tolerance or more, the solve ends as LeastSquares. For other matrices
+///          b must fit.
 /// Empty    rows of A without an entry get x_i = 0 where b_i = 0; elsewhere the system has no
 ///          solution.
 template <class Exec>

@@ -283,7 +283,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
   result.read_seconds = watch.lap();
   if (options.neighbours > 0) {
     estimate_by_neighbours(exec, options, data, progress, result);
-    return warn(result, data.locations);
+    return warn(options, result, data.locations);
   }
   together(options.comm.get(), [&] {
     require_memory(
@@ -305,7 +305,7 @@ void estimate(Exec const& exec, MleOptions const& options, Progress& progress, M
     factor.emplace(exec, team, result.theta, data.locations, how);
   }
   at_theta(exec, options, data, *factor, progress, result);
-  warn(result, data.locations);
+  warn(options, result, data.locations);
 }
 
 // What ranks do together.

@@ -263,7 +263,7 @@ std::string family_title(geostat::Family family);
 std::string what_is_not_positive(MleResult const& result);
 
 /// Add to `warnings` what observations at `locations` and the parameters let suspect.
-void warn(MleResult& result, geostat::Locations const& locations);
+void warn(MleOptions const& options, MleResult& result, geostat::Locations const& locations);
 
 /// The warnings, and why there is no result that was asked for, on standard error.
 void explain(MleResult const& result);

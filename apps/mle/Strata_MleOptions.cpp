@@ -122,7 +122,7 @@ void add_task_options(CLI::App& command, MleOptions& options) {
   group.flag(
       "--exact", options.exact,
       "the nugget is a variation of the field below all distances, not an error: predictions "
-      "at observations are these");
+      "at observations are these, but for known errors");
   group.add("--loo", options.loo, "LOO.csv",
             "predict each observation from the others, by the factor that is there: residuals and "
             "z-scores");
@@ -210,6 +210,8 @@ void fix(geostat::FitOptions& fit, std::string const& text) {
       geostat::parameter_names.begin();
   require(found < 4, "--fix: '", text,
           "' must be sigma2, range, nu or nugget, with or without =VALUE");
+  require(name != "nu" || geostat::has_shape(fit.start.family), "--fix: '", text, "': the family ",
+          name_of(fit.start.family), " has no nu");
   auto const k = static_cast<std::size_t>(found);
   fit.fixed[k] = true;
   if (equals == text.size()) return;

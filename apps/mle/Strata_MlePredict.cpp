@@ -182,8 +182,8 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
         geostat::predict(exec, model, result.theta, at,
                          {.neighbours = std::min<std::int64_t>(2 * options.neighbours, 1000),
                           .trend_columns = trend_columns,
-                          .nugget = options.nugget()});
-    if (options.no_variance) prediction.variance.clear();
+                          .nugget = options.nugget(),
+                          .variances = !options.no_variance});
     return std::pair(prediction, geostat::Simulation{});
   };
   predict_by(krige, options, data, progress, result);

@@ -172,8 +172,8 @@ Exit MleResult::exit() const {
   return converged ? Exit::Solved : Exit::NotConverged;
 }
 
-void warn(MleResult& result, geostat::Locations const& locations) {
-  if (look_like_degrees(locations))
+void warn(MleOptions const& options, MleResult& result, geostat::Locations const& locations) {
+  if (!options.distance && look_like_degrees(locations))
     result.warnings.emplace_back(
         "x and y look like degrees of longitude and latitude, but distances are Euclidean; "
         "columns named lon,lat have great-circle distances in km");

@@ -148,7 +148,7 @@ Simulation simulate(Exec const& exec, CovarianceFactor<Exec>& factor,
   Region const region(exec, "strata::geostat::simulate");
   auto const F = together(factor.comm(), [&] {
     check_simulation(factor.order(), new_locations.size(), options, factor.map().is_mixed());
-    detail::check_variation(factor.locations(), values, options.nugget);
+    detail::check_variation(factor.locations(), values, factor.covariance(), options.nugget);
     return trend.rows(new_locations.size(), options.trend_columns);
   });
   Simulation result;

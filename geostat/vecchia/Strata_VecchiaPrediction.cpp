@@ -111,7 +111,7 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
   STRATA_REQUIRE(ValueError, profile.likelihood.info == 0, "predict: location ",
                  profile.likelihood.info, " has no positive variance given its neighbours");
   std::int64_t const count = new_locations.size();
-  detail::check_variation(data.locations, std::vector<double>(data.locations.x.size(), 0),
+  detail::check_variation(data.locations, std::vector<double>(data.locations.x.size(), 0), c,
                           options.nugget);
   detail::Directions const turned(c);
   auto const observed = turned(data.locations), at = turned(new_locations);
@@ -153,7 +153,7 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
     detail::substitute(profile.L, rest);
     for (double const part : rest) variance += part * part;
     result.mean.push_back(mean);
-    result.variance.push_back(std::max(0.0, variance));
+    if (options.variances) result.variance.push_back(std::max(0.0, variance));
   }
   return result;
 }

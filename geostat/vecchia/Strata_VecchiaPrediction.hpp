@@ -18,6 +18,7 @@ struct LocalPredictionOptions {
   /// The trend's columns at the new locations, as of `PredictionOptions`.
   std::vector<std::vector<double>> trend_columns = {};
   NuggetIs nugget = NuggetIs::Error;  ///< what it is there
+  bool variances = true;              ///< whether they are wanted; they cost hardly anything
 };
 
 /// Best linear prediction (kriging) of the field at new locations, each from the observations that

@@ -124,7 +124,8 @@ class Fit:
             return self._there()._predict(self.values, new_locations, self._trend, X_new, variance, exact)
         places = as_places("new_locations", new_locations)
         nearest = min(2 * max(self._neighbours.report.neighbours, 1), 1000)
-        return Prediction(self._neighbours.predict(places, self._metric, self._trend.at(X_new, len(places)), nearest, exact), new_locations)
+        columns = self._trend.at(X_new, len(places))
+        return Prediction(self._neighbours.predict(places, self._metric, columns, nearest, variance, exact), new_locations)
 
     def loo(self, folds: int | Sequence[int] | None = None, *, seed: int = 1) -> CrossValidation:
         """Each observation predicted from the others without a refit: see `Factor.loo`.

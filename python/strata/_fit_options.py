@@ -43,6 +43,8 @@ def set_options(
     options.lower = options.lower if lower is None else lower
     options.upper = options.upper if upper is None else upper
     chosen = choose(fixed)
+    if "nu" in chosen and options.start.family not in ("matern", "powered"):
+        raise ValueError(f"nu can't be fixed: the family {options.start.family} has none")
     options.fixed = [name in chosen or (name == "nu" and options.start.family not in ("matern", "powered")) for name in PARAMETERS]
 
 

@@ -288,7 +288,7 @@ class Factor:
         variance : bool
             Without it takes a fraction of the time.
         exact : bool
-            The nugget is a variation of the field below all distances, not an error: predictions at observations are these.
+            The nugget is a variation of the field below all distances, not an error: predictions at observations are these, but for known errors.
 
         Returns
         -------

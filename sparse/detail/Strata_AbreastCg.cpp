@@ -359,7 +359,8 @@ std::vector<KrylovReport> AbreastCg<Exec>::finish(Exec const& exec, Wide const& 
     report.history = std::move(history_[j]);
     report.status = column.is_met && report.relative_residual <= column.tolerance
                         ? KrylovStatus::Converged
-                        : KrylovStatus::Stalled;
+                    : column.iterations >= options_.max_iterations ? KrylovStatus::IterationLimit
+                                                                   : KrylovStatus::Stalled;
   }
   return reports;
 }

@@ -11,6 +11,7 @@
 #include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -47,6 +48,7 @@ struct SparseSolver<Exec>::Impl {
   std::vector<Candidate> choices;
   std::size_t first = 0;  // of them, the one that a solve begins with
   double tolerance = 0;   // of this solve, relative
+  double goal = 0;        // its part for the methods, see `goal_for`
   detail::CandidateRun<Exec> method;
   detail::ResidualNorms<Exec> norms;  // by which `work` is solved
   Wide r;                             // of the final residual
@@ -72,6 +74,12 @@ struct SparseSolver<Exec>::Impl {
   double tolerance_for(double norm_b) const {
     double const absolute = norm_b > 0 ? options.absolute_tolerance / norm_b : 0;
     return std::max(options.tolerance, std::min(absolute, 1.0));
+  }
+  // What the methods go for: the part of b that is left out is part of the residual, too. Where it
+  // leaves them at least half of the tolerance, both together are within it.
+  static double goal_for(double tolerance, double incompatible) {
+    double const share = incompatible / tolerance;
+    return share * share <= 0.75 ? tolerance * std::sqrt(1 - share * share) : tolerance;
   }
   // What CG did for columns of B from `begin` on that went abreast; empty: they can't.
   std::vector<KrylovReport> go_abreast(Exec const& exec, Block const& B, Block const& X,

@@ -590,6 +590,8 @@ class Warnings(MleTest):
                       self.err)
         self.path("globe.csv").write_text("lon,lat,value\n" + rows)
         self.assertEqual(self.mle(*arguments, self.path("globe.csv"))["warnings"], [])
+        for name in ("plane.csv", "globe.csv"):  # the distance that was asked for
+            self.assertEqual(self.mle(*arguments, self.path(name), "--distance", "euclidean")["warnings"], [])
         self.assertEqual(self.mle("--evaluate", "--theta", "weak", "--locations", self.field(50)[0])["warnings"], [])
 
     def test_of_a_range_beyond_the_observations(self):

@@ -99,6 +99,11 @@ class MleCovariances(ProgramTest):
         self.assertGreater(fitted["log_likelihood"], expected)
         self.assertIn("no column", self.refused("--data", self.file, "--error-variances", "nothing"))
 
+    def test_refuses_to_fix_what_a_family_lacks(self):
+        for fixed in ("nu", "nu=0.5"):
+            self.assertIn(f"--fix: '{fixed}': the family spherical has no nu",
+                          self.refused("--data", self.file, "--family", "spherical", "--fix", fixed))
+
     def test_measures_chords(self):
         globe = self.places * [40, 30] + [-10, 30]
         file = self.write("globe.csv", "lon,lat,value", np.column_stack([globe, self.y]))

@@ -79,6 +79,12 @@ def test_fits_each_family(family: Any) -> None:
     assert found.standard_errors().of[1] > 0
 
 
+def test_refuses_to_fix_what_a_family_lacks() -> None:
+    for fixed in ("nu", ["range", "nu"]):
+        with pytest.raises(ValueError, match="nu can't be fixed: the family spherical has none"):
+            geostat.fit(PLACES, VALUES, family="spherical", fixed=fixed)
+
+
 def test_fits_directions_and_keeps_those_that_are_given() -> None:
     truth = geostat.Exponential(1.0, 0.4, 0.05, angle=120.0, ratio=0.3)
     places = np.random.default_rng(5).random((250, 2))

@@ -61,6 +61,8 @@ def test_families_directions_and_known_errors_are_as_of_the_exact_fit() -> None:
         assert (near.covariance.family, near.covariance.angle, near.covariance.ratio) == (exact.covariance.family, exact.covariance.angle, exact.covariance.ratio)
         for certain in (False, True):
             np.testing.assert_allclose(near.predict(NEW, exact=certain).mean, exact.predict(NEW, exact=certain).mean, rtol=1e-3)
+    assert near.predict(NEW, variance=False).variance.size == 0
+    np.testing.assert_array_equal(near.predict(NEW, variance=False).mean, near.predict(NEW).mean)
     at = near.predict(few[:3], exact=True)
     assert np.all(np.asarray(at.variance) > 0)  # the known errors are errors still
 

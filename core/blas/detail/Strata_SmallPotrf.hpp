@@ -12,9 +12,8 @@
 
 namespace strata::detail {
 
-/// A = L L^T in place, on hosts, for orders up to 512 with vectors of 64 bytes, and up to 320 with
-/// vectors of 32 bytes. The calling thread makes each number of L in registers, from all columns
-/// before.
+/// A = L L^T in place, on hosts with vectors of 32 or 64 bytes, for orders up to 512. The calling
+/// thread makes each number of L in registers, from all columns before.
 ///
 /// Shape    A: n x n of fp64 or fp32, without scale; the triangle above the diagonal is not
 ///          touched. Cost n^3/3 flops.

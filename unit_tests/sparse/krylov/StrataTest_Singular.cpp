@@ -148,6 +148,24 @@ TYPED_TEST(SingularTest, RightHandSidesThatNearlyFitAreProjected) {
   }
 }
 
+// What is left out of b is part of the residual: beside a tolerance that it nearly fills, a method
+// that went for the whole tolerance ended as stalled.
+TYPED_TEST(SingularTest, WhatIsLeftOutCountsAsResidual) {
+  constexpr double tolerance = 1e-4;
+  for (double const share : {0.1, 0.5, 0.8, 0.86, 0.87, 0.95, 0.99, 0.9999, 1.0, 1.01}) {
+    SCOPED_TRACE(share);
+    Floating<TypeParam> system({{60, 90, 40}, {false, true, false}}, share * tolerance);
+    SparseOptions options;
+    options.tolerance = tolerance;
+    auto const report = system.solve(options);
+    bool const is_least = report.status == KrylovStatus::LeastSquares;
+    EXPECT_TRUE(report.status == KrylovStatus::Converged || is_least) << name_of(report.status);
+    EXPECT_TRUE(is_least || share < 1);
+    EXPECT_FALSE(is_least && share < 0.866);
+    EXPECT_LE(report.relative_residual, is_least ? 2 * report.incompatible : tolerance);
+  }
+}
+
 TYPED_TEST(SingularTest, EveryMethodSolvesThem) {
   Chains const chains{{150}, {false}};
   for (auto const solver : {SolverKind::ConjugateGradients, SolverKind::Gmres, SolverKind::Fgmres})
