@@ -10,6 +10,7 @@
 #include <geostat/detail/Strata_FitObjective.hpp>
 #include <geostat/detail/Strata_FitVariables.hpp>
 #include <geostat/detail/Strata_Scoring.hpp>
+#include <geostat/detail/Strata_ScoringFit.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -38,13 +39,12 @@ class Searching {
             std::span<double const> values, FitOptions const& options,
             detail::FitVariables variables, Fit& result)
       : options_(options),
-        variables_(std::move(variables)),
         result_(result),
-        n_(locations.size()),
-        objective_(exec, team, locations, values, options, variables_, result) {}
+        scoring_(options, std::move(variables), locations.size(), result),
+        objective_(exec, team, locations, values, options, scoring_.variables(), result) {}
 
   CovarianceFactor<Exec> run() {
-    search(variables_.at(options_.start), options_.first_step);
+    search(variables().at(options_.start), options_.first_step);
     if (options_.finish_in_fp64 && objective_.had_low_tiles() &&
         (result_.converged || objective_.nowhere_defined() ||
          result_.evaluations < options_.max_evaluations))
@@ -52,23 +52,20 @@ class Searching {
     settle();
     result_.noise = result_.likelihood.error();
     result_.evaluation_seconds = objective_.median_seconds();
-    name_boundaries();
+    constexpr double rounding = 1e-12;
+    scoring_.name_boundaries(objective_.best(),
+                             by_derivatives() ? rounding : 2 * options_.tolerance);
     return objective_.take_factor();
   }
 
  private:
   bool by_derivatives() const { return options_.search == Search::Scoring; }
+  detail::FitVariables const& variables() const { return scoring_.variables(); }
+  detail::Scored value(std::span<double const> x) { return objective_.at(x); }
 
   void search(std::vector<double> const& from, double step) {
-    model_ = {};
-    lower_ = variables_.lower();
-    if (variables_.size() == 0) {
-      (void)objective_.at({});
-      result_.converged = true;
-      result_.reason =
-          variables_.has_sill() ? "the best sill is known" : "every parameter is fixed";
-    } else {
-      by_derivatives() ? search_in_a_box(from, step) : search_again(from, step);
+    if (scoring_.begin([this](auto const x) { return value(x); })) {
+      by_derivatives() ? search_by_derivatives(from, step) : search_again(from, step);
       if (objective_.had_low_tiles())
         result_.reason += in_low_precision(result_.likelihood.error());
     }
@@ -79,47 +76,11 @@ class Searching {
                          : "the covariance matrix was nowhere positive definite";
   }
 
-  // Where a bound of sigma2 or nugget holds the sill, these two are what is in a box.
-  void search_in_a_box(std::vector<double> const& from, double step) {
-    search_by_derivatives(from, step);
-    if (!objective_.sill_is_held() || result_.evaluations >= options_.max_evaluations) return;
-    variables_ = detail::FitVariables(options_, false);
-    lower_ = variables_.lower();
-    search_by_derivatives(variables_.at(result_.theta), step);
-  }
-
   void search_by_derivatives(std::vector<double> const& from, double step) {
-    detail::ScoringSearch how;
-    how.start = from;
-    how.lower = lower_;
-    how.upper = variables_.upper();
-    how.safe = variables_.safe();
-    how.first_radius = 2 * step;
-    how.usual_curvature = static_cast<double>(n_) / 2;  // of a logarithm of a variance
-    how.tolerance = options_.tolerance;
-    how.max_evaluations = options_.max_evaluations - result_.evaluations;
-    how.value = [this](std::span<double const> x) { return objective_.at(x); };
-    how.model = [this] { return objective_.model(); };
-    int in_a_row = 0;
-    std::int64_t last = 0;
-    how.on_undefined = [&](std::span<double const> x, std::vector<double>& lower) {
-      in_a_row = result_.evaluations == last + 1 ? in_a_row + 1 : 1;
-      last = result_.evaluations;
-      if (in_a_row > 1) raise_nugget(x, lower);
-    };
-    auto const outcome = detail::maximise(how);
-    result_.converged = outcome.converged;
-    result_.reason = outcome.reason;
-    model_ = outcome.model;
-    lower_ = outcome.lower;
-  }
-
-  // Where hardly any nugget leaves no factor in fp64, the least that does is a bound.
-  void raise_nugget(std::span<double const> x, std::vector<double>& lower) const {
-    constexpr double hardly_any = 1e-6;
-    auto const nugget = variables_.nugget();
-    if (!nugget || x[*nugget] >= hardly_any) return;
-    lower[*nugget] = std::max(10 * static_cast<double>(n_) * 0x1p-52, 2 * x[*nugget]);
+    detail::ScoredLikelihood const likelihood{[this](auto const x) { return value(x); },
+                                              [this] { return objective_.model(); },
+                                              [this] { return objective_.sill_is_held(); }};
+    scoring_.search(likelihood, from, step, options_.tolerance);
   }
 
   // Noise may end a search on its way: begin anew at the best, until that brings no more than the
@@ -131,9 +92,9 @@ class Searching {
       how.search = options_.search;
       how.tolerance = options_.tolerance;
       how.start = from;
-      how.lower = variables_.lower();
-      how.upper = variables_.upper();
-      how.step = variables_.steps(step);
+      how.lower = variables().lower();
+      how.upper = variables().upper();
+      how.step = variables().steps(step);
       how.max_evaluations = options_.max_evaluations - result_.evaluations;
       how.enough = [this] { return objective_.sees_no_more(); };
       auto const outcome = detail::maximise(how, std::ref(objective_));
@@ -162,7 +123,7 @@ class Searching {
     std::string const reason = result_.reason;
     bool const is_close = result_.converged && std::isfinite(low.likelihood.error()) &&
                           recent_noise <= noise_to_accept;
-    auto const from = variables_.at(is_lost ? options_.start : low.theta);
+    auto const from = variables().at(is_lost ? options_.start : low.theta);
     auto factor = options_.factor;
     factor.rule = ooc::PrecisionRule{};
     try {
@@ -189,42 +150,20 @@ class Searching {
   // factor, more nugget does.
   void settle() {
     objective_.state_the_best();
-    auto const nugget = variables_.nugget();
+    auto const nugget = variables().nugget();
     if (!by_derivatives() || !nugget || objective_.nowhere_defined()) return;
-    auto x = variables_.at(result_.theta);
+    auto x = variables().at(result_.theta);
     for (int k = 0; k < 60 && result_.likelihood.info != 0 && x[*nugget] < 1e-6; ++k) {
-      raise_nugget(x, lower_);
-      x[*nugget] = lower_[*nugget];
+      x[*nugget] = scoring_.raise_nugget(x);
       (void)objective_.at(x);
       objective_.state_the_best();
     }
   }
 
-  void name_boundaries() {
-    constexpr double rounding = 1e-12;
-    auto const& best = objective_.best();
-    if (best.size() != variables_.size()) return;
-    result_.at_bound = variables_.at_bound(best, result_.theta,
-                                           by_derivatives() ? rounding : 2 * options_.tolerance);
-    auto const nugget = variables_.nugget();
-    if (!nugget || model_.g.empty()) return;
-    bool const is_kept =
-        lower_[*nugget] > variables_.lower()[*nugget] && best[*nugget] <= lower_[*nugget];
-    double const sill = result_.theta.sigma2 + result_.theta.nugget;
-    if (is_kept) result_.kept_share = result_.theta.nugget / sill;
-    if (!is_kept && result_.theta.nugget > 0) return;
-    result_.at_bound[3] = true;
-    double const reach = std::min(detail::reach_above(model_, *nugget), 1 - best[*nugget]);
-    result_.nugget_below = variables_.nugget_at(best[*nugget] + reach, sill);
-  }
-
   FitOptions const& options_;
-  detail::FitVariables variables_;
   Fit& result_;
-  std::int64_t n_;
+  detail::ScoringFit scoring_;
   detail::FitObjective<Exec> objective_;
-  detail::Quadratic model_;    // about the end of a search by derivatives
-  std::vector<double> lower_;  // its bounds, which it may have raised
 };
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include <sparse/krylov/Strata_GmresIr.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
+#include <sparse/krylov/Strata_KrylovMethod.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/krylov/Strata_Minres.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>

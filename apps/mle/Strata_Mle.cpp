@@ -3,6 +3,7 @@
 #include <apps/mle/Strata_Mle.hpp>
 
 #include <apps/mle/Strata_MleData.hpp>
+#include <apps/mle/Strata_MleSearch.hpp>
 #include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
@@ -51,34 +52,12 @@ void require_memory(MleOptions const& options, MleResult& result, double bytes) 
 std::optional<Factor> search(Exec const& exec, MleOptions const& options, Observations const& data,
                              geostat::CovarianceFactorOptions const& factor, Progress& progress,
                              MleResult& result) {
-  Search now{together(factor.comm.get(), [&] { return fit_options(options, data); })};
-  geostat::FitOptions& fit = now.options;
-  fit.factor = factor;
-  auto const first = watch_factors(fit.factor, result.n, ", evaluation 1", progress);
-  Stopwatch watch;
-  fit.on_step = [&, first](geostat::FitStep const& step) {
-    *first = false;
-    result.log_likelihoods.push_back(step.likelihood.info == 0 ? step.likelihood.log_likelihood
-                                                               : std::nan(""));
-    now.seconds += watch.lap();
-    now.see(step);
-    now.tell(step, options.max_evaluations, progress);
-    end_if_asked("");
-  };
-  result.has_default_lower = !options.lower;
-  result.has_default_upper = !options.upper;
-  result.asked = fit;
-  try {
-    auto fitted = geostat::fit(exec, data.locations, data.values, fit);
-    result.fit = static_cast<geostat::Fit const&>(fitted);
-    result.theta = fitted.theta;
-    result.likelihood = fitted.likelihood;
-    return std::move(fitted.factor);
-  } catch (Error const& error) {
-    if (!now.best || !is_end_of_all(factor.comm.get(), error)) throw;
-    now.end(error.what(), result);
-    return std::nullopt;
-  }
+  Search now(options, data, factor, progress, result);
+  now.is_first = watch_factors(now.options.factor, result.n, ", evaluation 1", progress);
+  auto fitted = now.run([&](geostat::FitOptions const& how) {
+    return geostat::fit(exec, data.locations, data.values, how);
+  });
+  return fitted ? std::move(fitted->factor) : std::nullopt;
 }
 
 void diverge(Exec const& exec, MleOptions const& options, Observations const& data, Factor& factor,

@@ -308,25 +308,6 @@ void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& option
 void estimate_by_neighbours(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
                             Observations const& data, Progress& progress, MleResult& result);
 
-/// A fit as far as it came, for one that a signal ends.
-struct Search {
-  geostat::FitOptions options;
-  std::optional<geostat::FitStep> best = {};  ///< none: no evaluation had a likelihood
-  std::int64_t evaluations = 0, not_positive_definite = 0;
-  double seconds = 0;
-
-  /// Take an evaluation in.
-  void see(geostat::FitStep const& step);
-  /// Tell an evaluation, and how long the others may take.
-  void tell(geostat::FitStep const& step, std::int64_t max_evaluations, Progress& progress) const;
-  /// Give the best to the result of a search that `why` ended.
-  void end(std::string const& why, MleResult& result) const;
-};
-
-/// Whether an error that all ranks have came of a signal that any of them got. Collective; nullptr:
-/// one rank.
-bool is_end_of_all(Communicator const* comm, std::exception const& error);
-
 }  // namespace strata::apps
 
 #endif

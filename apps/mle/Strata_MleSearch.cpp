@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/mle/Strata_Mle.hpp>
+#include <apps/mle/Strata_MleSearch.hpp>
+
 #include <apps/shared/Strata_Ending.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Text.hpp>
@@ -10,6 +11,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -49,44 +51,75 @@ std::string numbers_of(geostat::Covariance const& theta) {
 
 }  // namespace
 
-void Search::see(geostat::FitStep const& step) {
-  evaluations = step.evaluation;
-  not_positive_definite += step.likelihood.info != 0;
-  if (step.likelihood.info == 0 && step.likelihood.log_likelihood == step.best) best = step;
+Search::Search(MleOptions const& asked, Observations const& data,
+               geostat::CovarianceFactorOptions const& factor, Progress& progress,
+               MleResult& result)
+    : options(together(factor.comm.get(), [&] { return fit_options(asked, data); })),
+      asked_(asked),
+      progress_(progress),
+      result_(result) {
+  options.factor = factor;
 }
 
-void Search::tell(geostat::FitStep const& step, std::int64_t max_evaluations,
-                  Progress& progress) const {
+void Search::begin() {
+  result_.asked = options;
+  options.on_step = [this](geostat::FitStep const& step) {
+    if (is_first) *is_first = false;
+    see(step);
+    tell(step);
+    end_if_asked("");
+  };
+  result_.has_default_lower = !asked_.lower;
+  result_.has_default_upper = !asked_.upper;
+  watch_ = {};
+}
+
+void Search::see(geostat::FitStep const& step) {
+  bool const is_defined = step.likelihood.info == 0;
+  result_.log_likelihoods.push_back(is_defined ? step.likelihood.log_likelihood : std::nan(""));
+  seconds_ += watch_.lap();
+  evaluations_ = step.evaluation;
+  not_positive_definite_ += is_defined ? 0 : 1;
+  if (is_defined && step.likelihood.log_likelihood == step.best) best_ = step;
+}
+
+void Search::tell(geostat::FitStep const& step) const {
   // With the seconds behind it, it must fit into a narrow terminal's line.
   auto const& theta = step.theta;
-  progress.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
-                      static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
-                      theta.sigma2, theta.range, theta.nu, theta.nugget));
+  progress_.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
+                       static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
+                       theta.sigma2, theta.range, theta.nu, theta.nugget));
   auto const done = static_cast<double>(step.evaluation);
-  progress.left(seconds / done * (static_cast<double>(max_evaluations) - done), true);
+  progress_.left(seconds_ / done * (static_cast<double>(asked_.max_evaluations) - done), true);
 }
 
-void Search::end(std::string const& why, MleResult& result) const {
-  geostat::Fit fit;
-  fit.theta = best->theta;
-  fit.likelihood = best->likelihood;
-  fit.reason = words(why, " after ", counted(evaluations, "evaluation"), "; --start ",
-                     numbers_of(best->theta), " goes on from the best");
-  fit.noise = best->likelihood.error();
-  fit.evaluations = evaluations;
-  fit.not_positive_definite = not_positive_definite;
-  fit.seconds = seconds;
-  fit.evaluation_seconds = seconds / static_cast<double>(evaluations);
-  result.fit = fit;
-  result.theta = fit.theta;
-  result.likelihood = fit.likelihood;
-  result.is_ended = true;
+void Search::take(geostat::Fit const& fitted) {
+  result_.fit = fitted;
+  result_.theta = fitted.theta;
+  result_.likelihood = fitted.likelihood;
 }
 
-bool is_end_of_all(Communicator const* comm, std::exception const& error) {
+// Whether an error that all ranks have came of a signal that any of them got. Collective.
+bool Search::is_ended_by(Error const& error) const {
+  Communicator const* const comm = options.factor.comm.get();
   if (!all_have(comm, error)) return false;
   double const ended = has_ended() ? 1 : 0;
   return (comm ? comm->max(ended) : ended) > 0;
+}
+
+void Search::end(std::string const& why) {
+  geostat::Fit fit;
+  fit.theta = best_->theta;
+  fit.likelihood = best_->likelihood;
+  fit.reason = words(why, " after ", counted(evaluations_, "evaluation"), "; --start ",
+                     numbers_of(best_->theta), " goes on from the best");
+  fit.noise = best_->likelihood.error();
+  fit.evaluations = evaluations_;
+  fit.not_positive_definite = not_positive_definite_;
+  fit.seconds = seconds_;
+  fit.evaluation_seconds = seconds_ / static_cast<double>(evaluations_);
+  take(fit);
+  result_.is_ended = true;
 }
 
 }  // namespace strata::apps

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/mle/Strata_Mle.hpp>
-#include <apps/shared/Strata_Ending.hpp>
+#include <apps/mle/Strata_MleSearch.hpp>
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Text.hpp>
-#include <core/Strata_Stopwatch.hpp>
 
 #include <array>
 #include <cmath>
@@ -73,36 +72,16 @@ std::optional<Vecchia<Exec>> search(Exec const& exec, MleOptions const& options,
                                     Observations const& data,
                                     geostat::CovarianceFactorOptions const& factor,
                                     Progress& progress, MleResult& result) {
-  Search now{fit_options(options, data)};
-  geostat::FitOptions& fit = now.options;
-  fit.factor = factor;
-  Stopwatch watch;
-  fit.on_step = [&](geostat::FitStep const& step) {
-    result.log_likelihoods.push_back(step.likelihood.info == 0 ? step.likelihood.log_likelihood
-                                                               : std::nan(""));
-    now.seconds += watch.lap();
-    now.see(step);
-    now.tell(step, options.max_evaluations, progress);
-    end_if_asked("");
-  };
-  result.has_default_lower = !options.lower;
-  result.has_default_upper = !options.upper;
-  result.asked = fit;
-  try {
-    auto fitted = geostat::fit_by_neighbours(
-        exec, data.locations, data.values, fit,
+  Search now(options, data, factor, progress, result);
+  auto fitted = now.run([&](geostat::FitOptions const& how) {
+    return geostat::fit_by_neighbours(
+        exec, data.locations, data.values, how,
         {.approximation = approximation(options), .exact_up_to = exact_up_to(options)});
-    result.fit = static_cast<geostat::Fit const&>(fitted);
-    result.theta = fitted.theta;
-    result.likelihood = fitted.likelihood;
-    result.vecchia = {fitted.approximation, fitted.exact};
-    result.standard_errors = errors_of(options, fitted, fit.fixed);
-    return std::move(fitted.model);
-  } catch (Error const& error) {
-    if (!now.best || !is_end_of_all(nullptr, error)) throw;
-    now.end(error.what(), result);
-    return std::nullopt;
-  }
+  });
+  if (!fitted) return std::nullopt;
+  result.vecchia = {fitted->approximation, fitted->exact};
+  result.standard_errors = errors_of(options, *fitted, now.options.fixed);
+  return std::move(fitted->model);
 }
 
 Vecchia<Exec> evaluate(Exec const& exec, MleOptions const& options, Observations const& data,

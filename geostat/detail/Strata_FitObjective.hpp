@@ -9,6 +9,7 @@
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/detail/Strata_FitVariables.hpp>
 #include <geostat/detail/Strata_Scoring.hpp>
+#include <geostat/detail/Strata_ScoringFit.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -132,11 +133,7 @@ class FitObjective {
     factor_->keep_matrix(false);
   }
   CovarianceFactor<Exec> take_factor() { return std::move(*factor_); }
-  double median_seconds() {
-    auto const middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
-    std::nth_element(seconds_.begin(), middle, seconds_.end());
-    return *middle;
-  }
+  double median_seconds() { return median(seconds_); }
 
  private:
   static inline dense::LogDeterminantOptions const probes_of_the_search{.seed = 2};

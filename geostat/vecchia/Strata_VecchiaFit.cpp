@@ -8,6 +8,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <geostat/detail/Strata_FitVariables.hpp>
 #include <geostat/detail/Strata_Scoring.hpp>
+#include <geostat/detail/Strata_ScoringFit.hpp>
 #include <geostat/vecchia/Strata_MaximinOrder.hpp>
 
 #include <algorithm>
@@ -21,7 +22,6 @@ namespace strata::geostat {
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double hardly_any = 1e-6;  // of a nugget's share
 
 // A search on its way, by one approximation after another.
 template <class Exec>
@@ -31,86 +31,46 @@ class NeighbourSearch {
                   detail::FitVariables variables, Fit& result)
       : exec_(exec),
         options_(options),
-        variables_(std::move(variables)),
         result_(result),
-        n_(n),
+        scoring_(options, std::move(variables), n, result),
         degrees_(options.trend.degrees(n)) {
     result_.theta = options.start;
   }
 
   /// From the best until now to that of this approximation, to this tolerance.
   void run(Vecchia<Exec> const& approximation, double tolerance) {
+    constexpr double rounding = 1e-12;
     approximation_ = &approximation;
-    tolerance_ = tolerance;
     result_.likelihood = {};
     result_.likelihood.log_likelihood = not_a_number;
     evaluations_ = undefined_ = 0;
-    if (variables_.size() == 0) {
-      (void)value({});
-      result_.converged = true;
-      result_.reason =
-          variables_.has_sill() ? "the best sill is known" : "every parameter is fixed";
-    } else {
-      search();
-      bool const goes_on = is_held_ && result_.evaluations < options_.max_evaluations;
-      if (goes_on) {  // a bound of sigma2 or nugget holds the sill: these two are what is in a box
-        variables_ = detail::FitVariables(options_, false);
-        search();
-      }
-    }
+    detail::ScoredLikelihood const likelihood{[this](auto const x) { return value(x); },
+                                              [this] { return model(); },
+                                              [this] { return is_held_; }};
+    if (scoring_.begin(likelihood.value))
+      scoring_.search(likelihood, scoring_.variables().at(result_.theta), options_.first_step,
+                      tolerance);
     result_.noise = result_.likelihood.error();
     if (undefined_ == evaluations_) {
       result_.converged = false;
       result_.reason = "the neighbours' covariance matrices were nowhere positive definite";
     }
-    name_boundaries();
+    scoring_.name_boundaries(scoring_.end(), rounding);
   }
 
-  double median_seconds() {
-    auto const middle = seconds_.begin() + static_cast<std::ptrdiff_t>(seconds_.size() / 2);
-    std::nth_element(seconds_.begin(), middle, seconds_.end());
-    return *middle;
-  }
+  double median_seconds() { return detail::median(seconds_); }
 
  private:
-  void search() {
-    detail::ScoringSearch how;
-    how.start = variables_.at(result_.theta);
-    how.lower = variables_.lower();
-    how.upper = variables_.upper();
-    how.safe = variables_.safe();
-    how.first_radius = 2 * options_.first_step;
-    how.usual_curvature = static_cast<double>(n_) / 2;  // of a logarithm of a variance
-    how.tolerance = tolerance_;
-    how.max_evaluations = std::max<std::int64_t>(1, options_.max_evaluations - result_.evaluations);
-    how.value = [this](std::span<double const> x) { return value(x); };
-    how.model = [this] { return model(); };
-    int in_a_row = 0;
-    std::int64_t last = 0;
-    how.on_undefined = [&](std::span<double const> x, std::vector<double>& lower) {
-      in_a_row = result_.evaluations == last + 1 ? in_a_row + 1 : 1;
-      last = result_.evaluations;
-      auto const nugget = variables_.nugget();
-      if (in_a_row > 1 && nugget && x[*nugget] < hardly_any)
-        lower[*nugget] = std::max(10 * static_cast<double>(n_) * 0x1p-52, 2 * x[*nugget]);
-    };
-    auto const outcome = detail::maximise(how);
-    result_.converged = outcome.converged;
-    result_.reason = outcome.reason;
-    model_ = outcome.model;
-    lower_ = outcome.lower;
-    x_ = outcome.x;
-  }
-
   detail::Scored value(std::span<double const> x) {
     Stopwatch const watch;
-    shape_ = variables_.shape(x);
+    shape_ = scoring_.variables().shape(x);
     auto const sums = approximation_->sums(exec_, shape_, false, false);
     sill_ = 1;
-    if (sums.info == 0 && variables_.has_sill())
-      sill_ = variables_.sill(shape_, approximation_->profile(sums, 1).form_of_shape, degrees_);
+    if (sums.info == 0 && scoring_.variables().has_sill())
+      sill_ = scoring_.variables().sill(shape_, approximation_->profile(sums, 1).form_of_shape,
+                                        degrees_);
     now_ = approximation_->profile(sums, sill_).likelihood;
-    theta_ = variables_.theta(shape_, sill_);
+    theta_ = scoring_.variables().theta(shape_, sill_);
     now_.seconds = watch.seconds();
     ++result_.evaluations;
     ++evaluations_;
@@ -127,54 +87,33 @@ class NeighbourSearch {
   void take() {
     result_.theta = theta_;
     result_.likelihood = now_;
-    is_held_ = variables_.sill_is_held(shape_, sill_);
+    is_held_ = scoring_.variables().sill_is_held(shape_, sill_);
   }
 
   // About the point that was evaluated last, which counts as the best from now on.
   detail::Quadratic model() {
     Stopwatch const watch;
     take();
-    auto const wanted = variables_.wanted();
+    auto const wanted = scoring_.variables().wanted();
     auto const sums = approximation_->sums(exec_, shape_, true, wanted[2], options_.directions);
     auto const profile = approximation_->profile(sums, sill_);
     seconds_.back() += watch.seconds();
-    return variables_.model(shape_, sill_, profile.form_of_shape, degrees_,
-                            approximation_->derivatives(sums, profile, shape_, wanted));
-  }
-
-  void name_boundaries() {
-    constexpr double rounding = 1e-12;
-    result_.at_bound = {};
-    result_.kept_share = 0;
-    result_.nugget_below = not_a_number;
-    if (x_.size() != variables_.size()) return;
-    result_.at_bound = variables_.at_bound(x_, result_.theta, rounding);
-    auto const nugget = variables_.nugget();
-    if (!nugget || model_.g.empty()) return;
-    double const x = x_[*nugget], sill = result_.theta.sigma2 + result_.theta.nugget;
-    bool const is_kept = lower_[*nugget] > variables_.lower()[*nugget] && x <= lower_[*nugget];
-    if (is_kept) result_.kept_share = result_.theta.nugget / sill;
-    if (!is_kept && result_.theta.nugget > 0) return;
-    result_.at_bound[3] = true;
-    double const reach = std::min(detail::reach_above(model_, *nugget), 1 - x);
-    result_.nugget_below = variables_.nugget_at(x + reach, sill);
+    return scoring_.variables().model(shape_, sill_, profile.form_of_shape, degrees_,
+                                      approximation_->derivatives(sums, profile, shape_, wanted));
   }
 
   Exec const& exec_;
   FitOptions const& options_;
-  detail::FitVariables variables_;
   Fit& result_;
-  std::int64_t n_, degrees_;
+  detail::ScoringFit scoring_;
+  std::int64_t degrees_;
   Vecchia<Exec> const* approximation_ = nullptr;
-  double tolerance_ = 0;
   // Of the last evaluation: S = sill_ C of shape_.
   MaternCovariance shape_, theta_;
   double sill_ = 1;
   Likelihood now_;
   bool is_held_ = false;
   std::int64_t evaluations_ = 0, undefined_ = 0;  // with this approximation
-  detail::Quadratic model_;                       // about the end of the search
-  std::vector<double> x_, lower_;                 // the end, and bounds that it may have raised
   std::vector<double> seconds_;
 };
 

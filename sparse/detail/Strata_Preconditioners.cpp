@@ -6,7 +6,7 @@
 #include <sparse/direct/Strata_SparseFactor.hpp>
 #include <sparse/incomplete/Strata_IncompleteFactor.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
-#include <sparse/krylov/detail/Strata_WithoutMeans.hpp>
+#include <sparse/detail/Strata_WithoutMeans.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 
 #include <type_traits>

@@ -75,7 +75,8 @@ double advance_by(Exec const& exec, Communicator const& comm, double unit, doubl
 }  // namespace
 
 template <class Exec, class Scalar>
-struct BiCgStab<Exec, Scalar>::Impl {
+struct BiCgStab<Exec, Scalar>::Impl final : KrylovMethod<Exec>::Work {
+  using MemorySpace = typename Exec::memory_space;
   using Wide = Vector<double, MemorySpace>;
   /// What one iteration leaves to the next.
   struct State {
@@ -86,6 +87,11 @@ struct BiCgStab<Exec, Scalar>::Impl {
 
   Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
        Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
+
+  std::int64_t bytes() const override;
+  KrylovReport solve(Exec const& exec, Wide const& b, Wide const& x,
+                     detail::ResidualNorms<Exec> const* norms) override;
+
   // image = A M^-1 p, with M^-1 p in `wide`, for a p of that length.
   void multiply(Exec const& exec, Wide const& p, double length, Wide const& image);
   std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
@@ -187,27 +193,20 @@ template <class Exec, class Scalar>
 BiCgStab<Exec, Scalar>::BiCgStab(Exec const& exec, DistributedMatrix<Exec> const& A,
                                  Preconditioner<Exec, Scalar> const& preconditioner,
                                  KrylovOptions const& options)
-    : impl_("BiCgStab", std::make_unique<Impl>(exec, A, preconditioner, options)) {}
-template <class Exec, class Scalar>
-BiCgStab<Exec, Scalar>::~BiCgStab() = default;
-template <class Exec, class Scalar>
-BiCgStab<Exec, Scalar>::BiCgStab(BiCgStab&&) noexcept = default;
-template <class Exec, class Scalar>
-BiCgStab<Exec, Scalar>& BiCgStab<Exec, Scalar>::operator=(BiCgStab&&) noexcept = default;
+    : KrylovMethod<Exec>("BiCgStab", std::make_unique<Impl>(exec, A, preconditioner, options)) {}
 
 template <class Exec, class Scalar>
-std::int64_t BiCgStab<Exec, Scalar>::bytes() const {
-  return static_cast<std::int64_t>(impl_->p_.extent(0) * (8 * sizeof(double) + 2 * sizeof(Scalar)));
+std::int64_t BiCgStab<Exec, Scalar>::Impl::bytes() const {
+  return static_cast<std::int64_t>(p_.extent(0) * (8 * sizeof(double) + 2 * sizeof(Scalar)));
 }
 
 template <class Exec, class Scalar>
-KrylovReport BiCgStab<Exec, Scalar>::solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                                           Vector<double, MemorySpace> const& x,
-                                           detail::ResidualNorms<Exec> const* norms) {
+KrylovReport BiCgStab<Exec, Scalar>::Impl::solve(Exec const& exec, Wide const& b, Wide const& x,
+                                                 detail::ResidualNorms<Exec> const* norms) {
   Region const region(exec, "strata::sparse::BiCgStab::solve");
   constexpr double little = 0.999;
-  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_, norms);
-  return outer.run(little, [&](auto& at) { return impl_->cycle(exec, at, x); });
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_, norms);
+  return outer.run(little, [&](auto& at) { return cycle(exec, at, x); });
 }
 
 #define STRATA_INSTANTIATE_BICGSTAB(Space) \

@@ -80,7 +80,9 @@ double advance(Exec const& exec, Communicator const& comm, double unit, double a
 }  // namespace
 
 template <class Exec, class Scalar>
-struct ConjugateGradients<Exec, Scalar>::Impl {
+struct ConjugateGradients<Exec, Scalar>::Impl final : KrylovMethod<Exec>::Work {
+  using MemorySpace = typename Exec::memory_space;
+  using Wide = Vector<double, MemorySpace>;
   /// What one iteration leaves to the next.
   struct State {
     double unit = 1;       // of r and p
@@ -104,16 +106,20 @@ struct ConjugateGradients<Exec, Scalar>::Impl {
   };
 
   Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
-       Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
-  void add(Exec const& exec, Preconditioner<Exec, fp64> const& unrounded);
+       Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options,
+       Preconditioner<Exec, fp64> const* unrounded);
+
+  std::int64_t bytes() const override;
+  KrylovReport solve(Exec const& exec, Wide const& b, Wide const& x,
+                     detail::ResidualNorms<Exec> const* norms) override;
 
   // From one true residual to the next; why it ended before its time, if it did.
   std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
-                                    Vector<double, MemorySpace> const& x);
+                                    Wide const& x);
   // One iteration; why it went wrong, if it did.
   template <class Number>
   std::optional<KrylovStatus> step(Exec const& exec, Preconditioning<Number> const& with,
-                                   Vector<double, MemorySpace> const& x, State& state);
+                                   Wide const& x, State& state);
 
   // Whether the tolerance is met in the norm that was asked for, unless that is the residual's.
   bool meets(State const& state);
@@ -130,7 +136,8 @@ struct ConjugateGradients<Exec, Scalar>::Impl {
 template <class Exec, class Scalar>
 ConjugateGradients<Exec, Scalar>::Impl::Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
                                              Preconditioner<Exec, Scalar> const& preconditioner,
-                                             KrylovOptions const& options)
+                                             KrylovOptions const& options,
+                                             Preconditioner<Exec, fp64> const* unrounded)
     : A_(A), options_(detail::checked(options, "CG")), rounded_{preconditioner, {}, {}} {
   A.comm().agree([&] {
     outer_.r = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::r");
@@ -140,16 +147,10 @@ ConjugateGradients<Exec, Scalar>::Impl::Impl(Exec const& exec, DistributedMatrix
     q_ = A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::q");
     rounded_.s = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::s");
     rounded_.z = A_.template allocate<Scalar>(exec, "strata::sparse::ConjugateGradients::z");
-  });
-}
-
-template <class Exec, class Scalar>
-void ConjugateGradients<Exec, Scalar>::Impl::add(Exec const& exec,
-                                                 Preconditioner<Exec, fp64> const& unrounded) {
-  unrounded_ = A_.comm().agree([&] {
-    return Preconditioning<fp64>{
-        unrounded, A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::s"),
-        A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::z")};
+    if (unrounded)
+      unrounded_ = {*unrounded,
+                    A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::s"),
+                    A_.template allocate<double>(exec, "strata::sparse::ConjugateGradients::z")};
   });
 }
 
@@ -157,35 +158,26 @@ template <class Exec, class Scalar>
 ConjugateGradients<Exec, Scalar>::ConjugateGradients(
     Exec const& exec, DistributedMatrix<Exec> const& A,
     Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options)
-    : impl_("ConjugateGradients", std::make_unique<Impl>(exec, A, preconditioner, options)) {}
+    : KrylovMethod<Exec>("ConjugateGradients",
+                         std::make_unique<Impl>(exec, A, preconditioner, options, nullptr)) {}
 template <class Exec, class Scalar>
 ConjugateGradients<Exec, Scalar>::ConjugateGradients(
     Exec const& exec, DistributedMatrix<Exec> const& A,
     Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options,
     Preconditioner<Exec, fp64> const& unrounded)
-    : ConjugateGradients(exec, A, preconditioner, options) {
-  impl_->add(exec, unrounded);
-}
-template <class Exec, class Scalar>
-ConjugateGradients<Exec, Scalar>::~ConjugateGradients() = default;
-template <class Exec, class Scalar>
-ConjugateGradients<Exec, Scalar>::ConjugateGradients(ConjugateGradients&&) noexcept = default;
-template <class Exec, class Scalar>
-ConjugateGradients<Exec, Scalar>& ConjugateGradients<Exec, Scalar>::operator=(
-    ConjugateGradients&&) noexcept = default;
+    : KrylovMethod<Exec>("ConjugateGradients",
+                         std::make_unique<Impl>(exec, A, preconditioner, options, &unrounded)) {}
 
 template <class Exec, class Scalar>
-std::int64_t ConjugateGradients<Exec, Scalar>::bytes() const {
-  std::size_t const wide = impl_->unrounded_ ? 7 : 5;
-  return static_cast<std::int64_t>(impl_->p_.extent(0) *
-                                   (wide * sizeof(double) + 2 * sizeof(Scalar)));
+std::int64_t ConjugateGradients<Exec, Scalar>::Impl::bytes() const {
+  std::size_t const wide = unrounded_ ? 7 : 5;
+  return static_cast<std::int64_t>(p_.extent(0) * (wide * sizeof(double) + 2 * sizeof(Scalar)));
 }
 
 template <class Exec, class Scalar>
 template <class Number>
 std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::step(
-    Exec const& exec, Preconditioning<Number> const& with, Vector<double, MemorySpace> const& x,
-    State& state) {
+    Exec const& exec, Preconditioning<Number> const& with, Wide const& x, State& state) {
   auto const& comm = A_.comm();
   std::int64_t const rows = A_.rows();
   double const norm = state.norm;
@@ -230,7 +222,7 @@ bool ConjugateGradients<Exec, Scalar>::Impl::meets(State const& state) {
 
 template <class Exec, class Scalar>
 std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
-    Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
+    Exec const& exec, detail::OuterIteration<Exec>& outer, Wide const& x) {
   constexpr double much_less = 0.1, halved = 0.5;
   constexpr double rounding = 4 * std::numeric_limits<Scalar>::epsilon();  // of M's vectors
   std::int64_t const rows = A_.rows(), window = std::max(50, options_.restart);
@@ -269,15 +261,13 @@ std::optional<KrylovStatus> ConjugateGradients<Exec, Scalar>::Impl::cycle(
 }
 
 template <class Exec, class Scalar>
-KrylovReport ConjugateGradients<Exec, Scalar>::solve(Exec const& exec,
-                                                     Vector<double, MemorySpace> const& b,
-                                                     Vector<double, MemorySpace> const& x,
-                                                     detail::ResidualNorms<Exec> const* norms) {
+KrylovReport ConjugateGradients<Exec, Scalar>::Impl::solve(
+    Exec const& exec, Wide const& b, Wide const& x, detail::ResidualNorms<Exec> const* norms) {
   Region const region(exec, "strata::sparse::ConjugateGradients::solve");
   constexpr double halved = 0.5;
-  impl_->stop_ = {};
-  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_, norms);
-  return outer.run(halved, [&](auto& at) { return impl_->cycle(exec, at, x); });
+  stop_ = {};
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_, norms);
+  return outer.run(halved, [&](auto& at) { return cycle(exec, at, x); });
 }
 
 #define STRATA_INSTANTIATE_CG(Space)              \

@@ -3,20 +3,9 @@
 #ifndef STRATA_SPARSE_CONJUGATE_GRADIENTS_HPP
 #define STRATA_SPARSE_CONJUGATE_GRADIENTS_HPP
 
-#include <core/Strata_Pimpl.hpp>
-#include <sparse/krylov/Strata_KrylovReport.hpp>
-#include <sparse/krylov/Strata_Preconditioner.hpp>
-
-#include <cstdint>
+#include <sparse/krylov/Strata_KrylovMethod.hpp>
 
 namespace strata::sparse {
-
-template <class Exec>
-class DistributedMatrix;
-namespace detail {
-template <class Exec>
-struct ResidualNorms;
-}  // namespace detail
 
 /// Preconditioned conjugate gradients for a symmetric positive definite matrix: vectors and sums
 /// are fp64, the preconditioner works in Scalar on residuals scaled to length 1.
@@ -31,10 +20,8 @@ struct ResidualNorms;
 /// Source   G. Golub & Q. Ye, Inexact preconditioned conjugate gradient method with inner-outer
 ///          iteration, SISC 21(4), 1999, doi:10.1137/S1064827597323415, algorithm IPCG.
 template <class Exec, class Scalar>
-class ConjugateGradients {
+class ConjugateGradients : public KrylovMethod<Exec> {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
-
   /// Throws ValueError for options outside their ranges, MemoryError; on all ranks.
   ConjugateGradients(Exec const& exec, DistributedMatrix<Exec> const& A,
                      Preconditioner<Exec, Scalar> const& preconditioner,
@@ -50,25 +37,9 @@ class ConjugateGradients {
   ConjugateGradients(Exec const& exec, DistributedMatrix<Exec> const& A,
                      Preconditioner<Exec, Scalar> const& preconditioner,
                      KrylovOptions const& options, Preconditioner<Exec, fp64> const& unrounded);
-  ~ConjugateGradients();
-  ConjugateGradients(ConjugateGradients&&) noexcept;
-  ConjugateGradients& operator=(ConjugateGradients&&) noexcept;
-
-  /// Bytes of the work vectors.
-  std::int64_t bytes() const;
-
-  /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
-  /// With `norms` it is judged by them, too, and estimates its error.
-  ///
-  /// Sync     fences `exec` three times an iteration, for the sums. Throws ShapeError for vectors
-  ///          of other lengths, on all ranks.
-  KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                     Vector<double, MemorySpace> const& x,
-                     detail::ResidualNorms<Exec> const* norms = nullptr);
 
  private:
   struct Impl;
-  Pimpl<Impl> impl_;
 };
 
 }  // namespace strata::sparse

@@ -54,16 +54,22 @@ void add_images(Exec const& exec, double unit, Scalar const* Z, double const* t,
 }  // namespace
 
 template <class Exec, class Scalar>
-struct Fgmres<Exec, Scalar>::Impl {
+struct Fgmres<Exec, Scalar>::Impl final : KrylovMethod<Exec>::Work {
+  using MemorySpace = typename Exec::memory_space;
+  using Wide = Vector<double, MemorySpace>;
+
   Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
        Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
 
+  std::int64_t bytes() const override;
+  KrylovReport solve(Exec const& exec, Wide const& b, Wide const& x,
+                     detail::ResidualNorms<Exec> const* norms) override;
+
   // x += unit Z t
-  void add_combination(Exec const& exec, double unit, std::vector<double> const& t,
-                       Vector<double, MemorySpace> const& x);
+  void add_combination(Exec const& exec, double unit, std::vector<double> const& t, Wide const& x);
   // One cycle; Breakdown if x was not updated by finite numbers.
   std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
-                                    Vector<double, MemorySpace> const& x);
+                                    Wide const& x);
 
   DistributedMatrix<Exec> A_;
   Preconditioner<Exec, Scalar> preconditioner_;
@@ -100,8 +106,7 @@ Fgmres<Exec, Scalar>::Impl::Impl(Exec const& exec, DistributedMatrix<Exec> const
 
 template <class Exec, class Scalar>
 void Fgmres<Exec, Scalar>::Impl::add_combination(Exec const& exec, double unit,
-                                                 std::vector<double> const& t,
-                                                 Vector<double, MemorySpace> const& x) {
+                                                 std::vector<double> const& t, Wide const& x) {
   using Host = Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
   Kokkos::deep_copy(exec, Kokkos::subview(coefficients_, std::pair(std::size_t(0), t.size())),
                     Host(t.data(), t.size()));
@@ -112,8 +117,9 @@ void Fgmres<Exec, Scalar>::Impl::add_combination(Exec const& exec, double unit,
 }
 
 template <class Exec, class Scalar>
-std::optional<KrylovStatus> Fgmres<Exec, Scalar>::Impl::cycle(
-    Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x) {
+std::optional<KrylovStatus> Fgmres<Exec, Scalar>::Impl::cycle(Exec const& exec,
+                                                              detail::OuterIteration<Exec>& outer,
+                                                              Wide const& x) {
   std::int64_t const rows = A_.rows();
   double const rho = outer.norm(), target = outer.target();
   HessenbergLeastSquares givens(rho);
@@ -150,31 +156,21 @@ template <class Exec, class Scalar>
 Fgmres<Exec, Scalar>::Fgmres(Exec const& exec, DistributedMatrix<Exec> const& A,
                              Preconditioner<Exec, Scalar> const& preconditioner,
                              KrylovOptions const& options)
-    : impl_("Fgmres", std::make_unique<Impl>(exec, A, preconditioner, options)) {}
-template <class Exec, class Scalar>
-Fgmres<Exec, Scalar>::~Fgmres() = default;
-template <class Exec, class Scalar>
-Fgmres<Exec, Scalar>::Fgmres(Fgmres&&) noexcept = default;
-template <class Exec, class Scalar>
-Fgmres<Exec, Scalar>& Fgmres<Exec, Scalar>::operator=(Fgmres&&) noexcept = default;
+    : KrylovMethod<Exec>("Fgmres", std::make_unique<Impl>(exec, A, preconditioner, options)) {}
 
 template <class Exec, class Scalar>
-std::int64_t Fgmres<Exec, Scalar>::bytes() const {
-  auto const& work = *impl_;
-  return work.basis_.bytes() +
-         static_cast<std::int64_t>(work.images_.extent(0) * sizeof(Scalar) +
-                                   3 * work.wide_.extent(0) * sizeof(double) +
-                                   (work.q_.extent(0) + work.z_.extent(0)) * sizeof(Scalar));
+std::int64_t Fgmres<Exec, Scalar>::Impl::bytes() const {
+  return basis_.bytes() + static_cast<std::int64_t>(images_.extent(0) * sizeof(Scalar) +
+                                                    3 * wide_.extent(0) * sizeof(double) +
+                                                    (q_.extent(0) + z_.extent(0)) * sizeof(Scalar));
 }
 
 template <class Exec, class Scalar>
-KrylovReport Fgmres<Exec, Scalar>::solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                                         Vector<double, MemorySpace> const& x,
-                                         detail::ResidualNorms<Exec> const* norms) {
+KrylovReport Fgmres<Exec, Scalar>::Impl::solve(Exec const& exec, Wide const& b, Wide const& x,
+                                               detail::ResidualNorms<Exec> const* norms) {
   Region const region(exec, "strata::sparse::Fgmres::solve");
-  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_, norms);
-  return outer.run(impl_->options_.stall_factor,
-                   [&](auto& at) { return impl_->cycle(exec, at, x); });
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_, norms);
+  return outer.run(options_.stall_factor, [&](auto& at) { return cycle(exec, at, x); });
 }
 
 #define STRATA_INSTANTIATE_FGMRES(Space) \

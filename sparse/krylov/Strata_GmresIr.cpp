@@ -21,9 +21,16 @@
 namespace strata::sparse {
 
 template <class Exec, class Scalar, class Stored>
-struct GmresIr<Exec, Scalar, Stored>::Impl {
+struct GmresIr<Exec, Scalar, Stored>::Impl final : KrylovMethod<Exec>::Work {
+  using MemorySpace = typename Exec::memory_space;
+  using Wide = Vector<double, MemorySpace>;
+
   Impl(Exec const& exec, DistributedMatrix<Exec> const& A, DistributedMatrix<Exec> const& inner,
        Preconditioner<Exec, Scalar> const& preconditioner, KrylovOptions const& options);
+
+  std::int64_t bytes() const override;
+  KrylovReport solve(Exec const& exec, Wide const& b, Wide const& x,
+                     detail::ResidualNorms<Exec> const* norms) override;
 
   // Whether steps are replayed: on all ranks or on none, since messages may be part of them.
   // Collective.
@@ -32,7 +39,7 @@ struct GmresIr<Exec, Scalar, Stored>::Impl {
   void arnoldi_step(Exec const& exec, int k);
   // One cycle; Breakdown if x was not updated by finite numbers.
   std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
-                                    Vector<double, MemorySpace> const& x, bool replays);
+                                    Wide const& x, bool replays);
 
   DistributedMatrix<Exec> A_, inner_;
   Preconditioner<Exec, Scalar> preconditioner_;
@@ -85,8 +92,7 @@ void GmresIr<Exec, Scalar, Stored>::Impl::arnoldi_step(Exec const& exec, int k) 
 
 template <class Exec, class Scalar, class Stored>
 std::optional<KrylovStatus> GmresIr<Exec, Scalar, Stored>::Impl::cycle(
-    Exec const& exec, detail::OuterIteration<Exec>& outer, Vector<double, MemorySpace> const& x,
-    bool replays) {
+    Exec const& exec, detail::OuterIteration<Exec>& outer, Wide const& x, bool replays) {
   double const rho = outer.norm();
   double const target = std::max(outer.target(), options_.cycle_floor * rho);
   HessenbergLeastSquares givens(rho);
@@ -126,38 +132,28 @@ GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec>
                                        DistributedMatrix<Exec> const& inner,
                                        Preconditioner<Exec, Scalar> const& preconditioner,
                                        KrylovOptions const& options)
-    : impl_("GmresIr", std::make_unique<Impl>(exec, A, inner, preconditioner, options)) {}
+    : KrylovMethod<Exec>("GmresIr",
+                         std::make_unique<Impl>(exec, A, inner, preconditioner, options)) {}
 template <class Exec, class Scalar, class Stored>
 GmresIr<Exec, Scalar, Stored>::GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
                                        GeometricMultigrid<Exec, Scalar> const& preconditioner,
                                        KrylovOptions const& options)
     : GmresIr(exec, A, preconditioner.matrix(), preconditioner, options) {}
-template <class Exec, class Scalar, class Stored>
-GmresIr<Exec, Scalar, Stored>::~GmresIr() = default;
-template <class Exec, class Scalar, class Stored>
-GmresIr<Exec, Scalar, Stored>::GmresIr(GmresIr&&) noexcept = default;
-template <class Exec, class Scalar, class Stored>
-GmresIr<Exec, Scalar, Stored>& GmresIr<Exec, Scalar, Stored>::operator=(GmresIr&&) noexcept =
-    default;
 
 template <class Exec, class Scalar, class Stored>
-std::int64_t GmresIr<Exec, Scalar, Stored>::bytes() const {
-  auto const& work = *impl_;
-  return work.basis_.bytes() +
-         static_cast<std::int64_t>(2 * work.outer_.r.extent(0) * sizeof(double) +
-                                   (work.y_.extent(0) + work.z_.extent(0)) * sizeof(Scalar));
+std::int64_t GmresIr<Exec, Scalar, Stored>::Impl::bytes() const {
+  return basis_.bytes() + static_cast<std::int64_t>(2 * outer_.r.extent(0) * sizeof(double) +
+                                                    (y_.extent(0) + z_.extent(0)) * sizeof(Scalar));
 }
 
 template <class Exec, class Scalar, class Stored>
-KrylovReport GmresIr<Exec, Scalar, Stored>::solve(Exec const& exec,
-                                                  Vector<double, MemorySpace> const& b,
-                                                  Vector<double, MemorySpace> const& x,
-                                                  detail::ResidualNorms<Exec> const* norms) {
+KrylovReport GmresIr<Exec, Scalar, Stored>::Impl::solve(Exec const& exec, Wide const& b,
+                                                        Wide const& x,
+                                                        detail::ResidualNorms<Exec> const* norms) {
   Region const region(exec, "strata::sparse::GmresIr::solve");
-  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_, norms);
-  bool const replays = impl_->replays();
-  return outer.run(impl_->options_.stall_factor,
-                   [&](auto& at) { return impl_->cycle(exec, at, x, replays); });
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_, norms);
+  bool const is_replayed = replays();
+  return outer.run(options_.stall_factor, [&](auto& at) { return cycle(exec, at, x, is_replayed); });
 }
 
 #define STRATA_INSTANTIATE_GMRES(Space) \

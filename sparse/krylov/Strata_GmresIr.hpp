@@ -3,20 +3,10 @@
 #ifndef STRATA_SPARSE_GMRES_IR_HPP
 #define STRATA_SPARSE_GMRES_IR_HPP
 
-#include <core/Strata_Pimpl.hpp>
-#include <sparse/krylov/Strata_KrylovReport.hpp>
-#include <sparse/krylov/Strata_Preconditioner.hpp>
-
-#include <cstdint>
+#include <sparse/krylov/Strata_KrylovMethod.hpp>
 
 namespace strata::sparse {
 
-template <class Exec>
-class DistributedMatrix;
-namespace detail {
-template <class Exec>
-struct ResidualNorms;
-}  // namespace detail
 template <class Exec, class Scalar>
 class GeometricMultigrid;
 
@@ -28,10 +18,8 @@ class GeometricMultigrid;
 ///          doi:10.1145/3712285.3759877, algorithm 3. Deviations: sums of products are fp64, and
 ///          convergence is declared by the true residual only.
 template <class Exec, class Scalar, class Stored = Scalar>
-class GmresIr {
+class GmresIr : public KrylovMethod<Exec> {
  public:
-  using MemorySpace = typename Exec::memory_space;  ///< memory of the vectors
-
   /// `A` gives the residuals, `inner` is multiplied by inside. Both must have the same rows in the
   /// same order (ShapeError for another number). Throws ValueError for options out of range,
   /// MemoryError; on all ranks.
@@ -41,24 +29,9 @@ class GmresIr {
   GmresIr(Exec const& exec, DistributedMatrix<Exec> const& A,
           GeometricMultigrid<Exec, Scalar> const& preconditioner,
           KrylovOptions const& options = {});
-  ~GmresIr();
-  GmresIr(GmresIr&&) noexcept;
-  GmresIr& operator=(GmresIr&&) noexcept;
-
-  /// Bytes of the basis and the work vectors.
-  std::int64_t bytes() const;
-
-  /// Solve A x = b from x as given; b and x in the matrix' order, as A.allocate makes them.
-  /// With `norms` it is judged by them, too, and estimates its error.
-  ///
-  /// Sync     fences `exec`. Throws ShapeError for vectors of other lengths, on all ranks.
-  KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                     Vector<double, MemorySpace> const& x,
-                     detail::ResidualNorms<Exec> const* norms = nullptr);
 
  private:
   struct Impl;
-  Pimpl<Impl> impl_;
 };
 
 }  // namespace strata::sparse

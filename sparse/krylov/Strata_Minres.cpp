@@ -78,7 +78,8 @@ double take_minres_step(Exec const& exec, Communicator const& comm, double unit,
 }  // namespace
 
 template <class Exec>
-struct Minres<Exec>::Impl {
+struct Minres<Exec>::Impl final : KrylovMethod<Exec>::Work {
+  using MemorySpace = typename Exec::memory_space;
   using Wide = Vector<double, MemorySpace>;
   /// What one iteration leaves to the next.
   struct State {
@@ -91,6 +92,11 @@ struct Minres<Exec>::Impl {
 
   Impl(Exec const& exec, DistributedMatrix<Exec> const& A,
        Preconditioner<Exec, fp64> const& preconditioner, KrylovOptions const& options);
+
+  std::int64_t bytes() const override;
+  KrylovReport solve(Exec const& exec, Wide const& b, Wide const& x,
+                     detail::ResidualNorms<Exec> const* norms) override;
+
   std::optional<KrylovStatus> start(Exec const& exec, State& state);
   std::optional<KrylovStatus> step(Exec const& exec, double unit, Wide const& x, State& state);
   std::optional<KrylovStatus> cycle(Exec const& exec, detail::OuterIteration<Exec>& outer,
@@ -188,27 +194,20 @@ std::optional<KrylovStatus> Minres<Exec>::Impl::cycle(Exec const& exec,
 template <class Exec>
 Minres<Exec>::Minres(Exec const& exec, DistributedMatrix<Exec> const& A,
                      Preconditioner<Exec, fp64> const& preconditioner, KrylovOptions const& options)
-    : impl_("Minres", std::make_unique<Impl>(exec, A, preconditioner, options)) {}
-template <class Exec>
-Minres<Exec>::~Minres() = default;
-template <class Exec>
-Minres<Exec>::Minres(Minres&&) noexcept = default;
-template <class Exec>
-Minres<Exec>& Minres<Exec>::operator=(Minres&&) noexcept = default;
+    : KrylovMethod<Exec>("Minres", std::make_unique<Impl>(exec, A, preconditioner, options)) {}
 
 template <class Exec>
-std::int64_t Minres<Exec>::bytes() const {
-  return static_cast<std::int64_t>(impl_->v_.extent(0) * 12 * sizeof(double));
+std::int64_t Minres<Exec>::Impl::bytes() const {
+  return static_cast<std::int64_t>(v_.extent(0) * 12 * sizeof(double));
 }
 
 template <class Exec>
-KrylovReport Minres<Exec>::solve(Exec const& exec, Vector<double, MemorySpace> const& b,
-                                 Vector<double, MemorySpace> const& x,
-                                 detail::ResidualNorms<Exec> const* norms) {
+KrylovReport Minres<Exec>::Impl::solve(Exec const& exec, Wide const& b, Wide const& x,
+                                       detail::ResidualNorms<Exec> const* norms) {
   Region const region(exec, "strata::sparse::Minres::solve");
   constexpr double halved = 0.5;
-  detail::OuterIteration<Exec> outer(exec, impl_->A_, impl_->options_, b, x, impl_->outer_, norms);
-  return outer.run(halved, [&](auto& at) { return impl_->cycle(exec, at, x); });
+  detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_, norms);
+  return outer.run(halved, [&](auto& at) { return cycle(exec, at, x); });
 }
 
 #define STRATA_INSTANTIATE_MINRES(Space) template class Minres<Space>;

@@ -15,7 +15,7 @@ namespace strata::test {
 /// A number of so many bytes, the lowest first.
 inline std::string little(std::uint64_t value, int bytes) {
   std::string text;
-  for (int k = 0; k < bytes; ++k) text += static_cast<char>(value >> (8 * k) & 0xff);
+  for (int k = 0; k < bytes; ++k, value >>= 8) text += static_cast<char>(value & 0xff);
   return text;
 }
 
