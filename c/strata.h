@@ -17,7 +17,8 @@
  *           factors it has inherited too; in others it is told STRATA_NOT_READY, as in all where
  *           another thread was in a call. Products of bf16 and fp16 are then made without oneDNN
  *           if the parent has made some with it.
- * exit      static objects may call until the last of them is destroyed.
+ * exit      static objects may call until the last of them is destroyed; in a build for a GPU,
+ *           which ends before they do, they are told STRATA_NOT_READY, and may destroy.
  * Structs   begin with their size, which the caller sets: strata_options o = {.struct_size =
  *           sizeof o}; 0 in every other member of strata_options means the default. */
 #ifndef STRATA_H

@@ -4,6 +4,7 @@
 
 #include <apps/document/Strata_Document.hpp>
 #include <apps/info/Strata_InfoFields.hpp>
+#include <apps/info/Strata_NotBuilt.hpp>
 #include <apps/info/Strata_Schemas.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 namespace {
 
@@ -26,14 +27,21 @@ int cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-// As the library reads them: the first that is a number holds.
-int threads_of_blas() {
-  for (auto const* const variable :
-       {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"}) {
-    char const* const value = std::getenv(variable);   // NOLINT(concurrency-mt-unsafe)
-    int const threads = value ? std::atoi(value) : 0;  // NOLINT(cert-err34-c)
-    if (threads > 0) return std::min(threads, cores());
+// std::getenv finds nothing here, since the C library begins later.
+int number_in(char const* const* environment, std::string_view name) {
+  for (; *environment != nullptr; ++environment) {
+    std::string_view const entry(*environment);
+    if (entry.starts_with(name) && entry.substr(name.size()).starts_with('='))
+      return std::atoi(*environment + name.size() + 1);  // NOLINT(cert-err34-c)
   }
+  return 0;
+}
+
+// As the library reads them: the first that is a number holds.
+int threads_of_blas(char const* const* environment) {
+  for (auto const* const variable : {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS"})
+    if (int const threads = number_in(environment, variable); threads > 0)
+      return std::min(threads, cores());
   return cores();
 }
 
@@ -42,12 +50,12 @@ bool can_map(std::size_t bytes) {
   return memory != MAP_FAILED && munmap(memory, bytes) == 0;
 }
 
-void check_address_space(int, char**, char**) {
+void check_address_space(int, char**, char** environment) {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
       !dlsym(RTLD_DEFAULT, "blas_memory_alloc"))
     return;
-  auto const threads = static_cast<std::size_t>(threads_of_blas());
+  auto const threads = static_cast<std::size_t>(threads_of_blas(environment));
   std::size_t const needed = own_bytes + first_bytes + (threads - 1) * next_bytes;
   if (can_map(needed)) return;
   char text[256];

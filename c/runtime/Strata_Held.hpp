@@ -26,6 +26,7 @@ class Held {
   template <class... Argument>
   explicit Held(Argument&&... arguments) : work_(make(std::forward<Argument>(arguments)...)) {}
   ~Held() {
+    resting_.reset();  // what follows is work
     if (kokkos_is_usable()) {
       ConcurrentCall const call;
       work_.reset();
@@ -49,6 +50,7 @@ class Held {
   User user_;                   // first: Kokkos outlives the rest
   std::unique_ptr<Work> work_;  // null once Kokkos was ended
   AtKokkosEnd at_end_{[this] { work_.reset(); }};
+  std::optional<Resting> resting_{std::in_place};  // last: the work is made
 };
 
 /// A dense factor and the caller's matrix, which it reads.

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -20,7 +22,7 @@ namespace strata::c {
 namespace {
 
 std::mutex starting;  // held while Kokkos starts or ends
-std::atomic<std::int64_t> users{0};
+std::atomic<std::int64_t> users{0}, resting{0};
 std::atomic<bool> ending{false};  // no new users from here on
 bool started_here = false;        // guarded by `starting`
 std::atomic<pid_t> process{0};    // that Kokkos was first seen ready in
@@ -32,6 +34,8 @@ constexpr bool survives_fork =
 #else
     false;
 #endif
+// A device's runtime ends before the program's static objects do.
+constexpr bool survives_main = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
 
 // A User counts itself before it looks at `ending`, which is set before users are counted here: one
 // of the two sees the other.
@@ -42,9 +46,40 @@ bool end_unless_used() {
   return users == 0;
 }
 
+// A device's Kokkos, with what is left of the handles. Another thread's call is waited for, for a
+// second: without Python's work, which has ended, there are short ones alone.
+[[maybe_unused]] void end_device() {
+  ending = true;
+  for (int milliseconds = 0; users > resting && milliseconds < 1000; ++milliseconds)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (users == resting && Kokkos::is_initialized()) Kokkos::finalize();
+  if (Kokkos::is_finalized()) ending = false;  // as Kokkos itself knows
+}
+
+// In a forked child, which can't end its parent's Kokkos. A static object of Kokkos writes that
+// nobody has ended it, unless it has no scratch memory.
+template <class Space>
+void forget_scratch() {
+  if constexpr (requires { Space().impl_internal_space_instance()->m_scratchSpace = nullptr; }) {
+    auto& of_kokkos = *Space().impl_internal_space_instance();
+    of_kokkos.m_scratchSpace = nullptr;
+    of_kokkos.m_scratchFlags = nullptr;
+    if constexpr (requires { of_kokkos.m_scratchUnified = nullptr; })
+      of_kokkos.m_scratchUnified = nullptr;
+  }
+}
+
+template <class Space>
 void end_at_exit() {
   std::unique_lock const lock(starting, std::try_to_lock);
-  if (lock.owns_lock() && !end_unless_used()) ending = false;  // static objects may go on
+  if (!lock.owns_lock()) return;
+  if constexpr (survives_main) {
+    if (!end_unless_used()) ending = false;  // static objects may go on
+  } else if (process == getpid()) {
+    end_device();
+  } else {
+    forget_scratch<Space>();
+  }
 }
 
 void start_now() {
@@ -52,7 +87,7 @@ void start_now() {
                  "Kokkos was ended in this process and can't be started again");
   Kokkos::initialize(Kokkos::InitializationSettings().set_disable_warnings(true));
   started_here = true;
-  (void)std::atexit(end_at_exit);  // after what Kokkos has loaded: it ends before that does
+  (void)std::atexit(end_at_exit<Exec>);  // after what Kokkos has loaded: it ends before that does
 }
 
 // A program that uses Kokkos itself will start it, which it could not after us.
@@ -125,6 +160,9 @@ User::User() {
   }
 }
 User::~User() { --users; }
+
+Resting::Resting() noexcept { ++resting; }
+Resting::~Resting() { --resting; }
 
 Instance new_instance() { return own_instance(Exec()); }
 

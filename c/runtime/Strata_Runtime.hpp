@@ -34,7 +34,8 @@ std::string not_positive_definite_text(std::int64_t order);
 /// Whether Kokkos has no memory for a View, which it says by its text alone.
 bool is_allocation_failure(std::exception const& error);
 
-/// Start Kokkos unless somebody has; what Strata starts it ends when the program exits.
+/// Start Kokkos unless somebody has; what Strata starts it ends when the program exits. A device's
+/// Kokkos ends then even if there are handles, in no call.
 ///
 /// Throws   NotReady.
 void start_kokkos();
@@ -57,6 +58,15 @@ class User {
   ~User();
   User(User const&) = delete;
   User& operator=(User const&) = delete;
+};
+
+/// A handle that is in no call. It is a User, and yet a device's Kokkos ends with the program.
+class Resting {
+ public:
+  Resting() noexcept;
+  ~Resting();
+  Resting(Resting const&) = delete;
+  Resting& operator=(Resting const&) = delete;
 };
 
 /// A call that needs Kokkos, beside calls of other threads.

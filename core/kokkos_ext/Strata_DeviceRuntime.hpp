@@ -49,8 +49,10 @@ inline int device_of(Exec const& exec) {
   return exec.STRATA_CUDA_OR_HIP(cuda_device, hip_device)();
 }
 
-/// Throw VendorError with the call and the status's name and meaning unless it is success.
+/// Throw VendorError with the call and the status's name and meaning unless it is success. The
+/// runtime then forgets the error, which Kokkos would take for its next kernel's.
 inline void check(Status status, char const* call) {
+  if (status != STRATA_RUNTIME(Success)) (void)STRATA_RUNTIME(GetLastError)();
   STRATA_REQUIRE(VendorError, status == STRATA_RUNTIME(Success), call, ": ",
                  STRATA_RUNTIME(GetErrorName)(status), " (", STRATA_RUNTIME(GetErrorString)(status),
                  ")");

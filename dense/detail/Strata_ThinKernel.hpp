@@ -89,7 +89,6 @@ struct Kernel {
                                               FactorStrip const& strip, int first, int rows,
                                               int& next, int chunks, int parts) const {
     constexpr int size = Pack<T>::size, packs = outputs / size, columns = threads / packs;
-    constexpr int width = chunk_width<T>;
     int const t = team.team_rank(), row = t % packs * size, column = t / packs;
     bool const has_row = first + row < rows;
     T const* const a = static_cast<T const*>(strip.data) + first + row + column * strip.ld;
@@ -124,7 +123,7 @@ struct Kernel {
   KOKKOS_FORCEINLINE_FUNCTION S multiply_columns(Member const& team, Scratch<S>& scratch,
                                                  FactorStrip const& strip, int first, int columns,
                                                  int& next, int chunks, int parts) const {
-    constexpr int size = Pack<T>::size, width = chunk_width<T>;
+    constexpr int size = Pack<T>::size;
     static_assert(lanes * outputs == threads * batch);
     int const t = team.team_rank(), row = t % lanes * size, column = first + t / lanes * batch;
     T const* const a = static_cast<T const*>(strip.data) + row + column * strip.ld;

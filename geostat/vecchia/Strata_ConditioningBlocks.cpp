@@ -78,7 +78,6 @@ class Groups {
     responses_[b] = {};
   }
 
-  std::size_t size() const { return members_.size(); }
   Ranks const& members(std::size_t block) const { return members_[block]; }
   Ranks const& responses(std::size_t block) const { return responses_[block]; }
 

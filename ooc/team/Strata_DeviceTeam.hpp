@@ -87,7 +87,7 @@ std::vector<int> ranks_that_share(Devices const& devices, Communicator const* co
 template <class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class DeviceTeam {
  public:
-  /// Throws   ValueError if there is no device.
+  /// Throws   ValueError if there is no device; as it first works for a GPU that is not there.
   explicit DeviceTeam(Devices devices);
 
   /// The devices as they were given.

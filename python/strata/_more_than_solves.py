@@ -80,7 +80,7 @@ class MoreThanSolves:
             As `solve`.
         ValueError
             If the factor is of lower layers than fp64: `promote` makes another; if `b` holds a number that is not finite, or `out`
-            overlaps A.
+            overlaps A (unless a GPU has a copy of A).
 
         References
         ----------

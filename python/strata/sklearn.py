@@ -235,7 +235,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         ----------
         As `GaussianProcessRegressor`.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "kernel_")  # named, as a class that predicts before its fit passes else
         kernel = self.kernel_ if theta is None else self.kernel_.clone_with_theta(np.asarray(theta))
         if theta is None and not eval_gradient:
             return self.log_marginal_likelihood_value_

@@ -20,7 +20,7 @@ using strata::runs_on_host;
 template <int Rows, class Scalar, Guess Initial>
 struct Remainders {
   static constexpr bool is_lower = Initial != Guess::Given;
-  [[maybe_unused]] static constexpr bool is_cleared = Initial == Guess::Cleared;
+  static constexpr bool is_cleared = Initial == Guess::Cleared;
   std::int32_t swept;  ///< distance of the first row that is not, from the first of the block
   Scalar sum[Rows], diagonal[Rows];
 

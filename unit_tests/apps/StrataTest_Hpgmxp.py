@@ -8,7 +8,7 @@ import re
 import subprocess
 import unittest
 
-from strata_program import PROGRAM, ProgramTest, load_valid, needs_mpi, strata, strata_on
+from strata_program import ON_GPU, PROGRAM, ProgramTest, load_valid, needs_mpi, strata, strata_on
 
 
 class Hpgmxp(ProgramTest):
@@ -41,7 +41,8 @@ class Hpgmxp(ProgramTest):
             self.assertEqual((motifs["iterations"], motifs["rank"]), (330, 0))
             self.assertAlmostEqual(sum(part["share"] for part in motifs["parts"]), 1)
             self.assertLess(sum(part["seconds"] for part in motifs["parts"]), motifs["seconds"])
-            self.assertGreater(sum(part["seconds"] for part in motifs["parts"]), motifs["seconds"] / 2)
+            if not ON_GPU:  # which waits between the kernels of so small a problem
+                self.assertGreater(sum(part["seconds"] for part in motifs["parts"]), motifs["seconds"] / 2)
             self.assertEqual({part["waiting_seconds_most"] for part in motifs["parts"]}, {0})  # for whom
         rating = report["penalty"] * report["mixed"]["gflops"]
         self.assertAlmostEqual(report["rating_gflops"] / rating, 1)

@@ -56,7 +56,8 @@ class Jobs(ProgramTest):
         self.assertEqual(read_npy(self.path("x.npy")), read_npy(self.path("y.npy")))
 
     def test_slurm_gives_a_solve_another_turn(self):
-        ready = "[ $(find columns -name 'column_*' 2>/dev/null | wc -l) -ge 3 ]"
+        # All parts of the first column, of both ranks.
+        ready = '(set -- columns/column_000000.*_of_*.strata; [ -e "$1" ] && all=${1##*_of_} && [ $# -eq ${all%.strata} ])'
         run = self.turn("strata.slurm", *self.tiles, READY=ready)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("ended by SIGUSR1; the finished columns are in columns", run.stderr)

@@ -216,10 +216,13 @@ class PhaseLine(ProgramTest):
         self.assert_shows(f"filling tiles, evaluation 1{LEFT}", fits())
 
     def test_has_the_time_left_of_dense_work(self):
-        """A factorisation, and what is done by columns of the inverse: prediction and standard errors."""
+        self.assert_shows(rf"factoring[^\r]*{LEFT}", (["solve", "--generate", "kms", "--layers", "fp64", "--n", n] for n in (4000, 8000, 12000)))
+
+    @unittest.skipIf(ON_GPU, "a GPU has ended before the line is due")
+    def test_has_the_time_left_of_predictions(self):
+        """By columns of the inverse."""
         field, places = self.path("f.csv"), self.path("p.csv")
         places.write_text("x,y\n" + "".join(f"{i % 100 / 100},{i // 100 / 100}\n" for i in range(10000)))
-        self.assert_shows(rf"factoring[^\r]*{LEFT}", (["solve", "--generate", "kms", "--layers", "fp64", "--n", n] for n in (4000, 8000, 12000)))
 
         def predictions():
             theta = ("--theta", "1,0.1,0.5,0.01")
@@ -253,6 +256,7 @@ class PhaseLine(ProgramTest):
         theta = ["--theta", "1,0.1,0.7,0.01", "--output", self.path("f.csv")]
         self.assert_shows(rf"filling tiles, n = \d+{LEFT}", (["mle", *theta, "--generate", n] for n in (3000, 6000, 12000)))
 
+    @unittest.skipIf(ON_GPU, "a GPU has ended before the line is due")
     def test_has_the_time_left_of_the_vendors_runs(self):
         if strata("solve", "--generate", "minij", "--n", 10, "--compare").code != 0:
             self.skipTest("no vendor's Cholesky in this build")

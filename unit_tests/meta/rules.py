@@ -12,8 +12,12 @@ import budgets
 SOURCES = {".hpp", ".cpp", ".h", ".c", ".py", ".cmake", ".sh"}
 SCRIPTS = {"CMakeLists.txt", "bootstrap", "run"}
 LIBRARY = ("core", "comm", "dense", "ooc", "geostat", "sparse", "c", "lapack", "python", "trilinos")
-# The one place of each rule where its contrary is the purpose: Kokkos is started for callers in C.
-EXEMPT = {("c/runtime/Strata_Runtime.cpp", "a library neither starts nor ends Kokkos")}
+# The one place of each rule where its contrary is the purpose: Kokkos is started for callers in C, and a forked child, which can't end
+# it, keeps its last words back if there is that part of Kokkos.
+EXEMPT = {
+    ("c/runtime/Strata_Runtime.cpp", "a library neither starts nor ends Kokkos"),
+    ("c/runtime/Strata_Runtime.cpp", "no private part of Kokkos"),
+}
 EXAMPLE_BUDGET = 64
 GUARDED_BY_PATH = ("ooc", "trilinos")  # whose headers' guards are computed from their paths; others' end in the stem
 

@@ -37,8 +37,8 @@ std::atomic<std::int64_t> news_left{0};  // until one fails; 0: none will
 
 }  // namespace
 
-// On devices, for which a compiler may take this too, nobody calls it.
-void* operator new(std::size_t bytes) {
+// On devices, for which a compiler may take this too, nobody calls it. Not inlined, as those below.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   KOKKOS_IF_ON_HOST((if (bytes >= smallest_counted && is_the_last_new()) throw std::bad_alloc();
                      void* const memory = std::malloc(bytes > 0 ? bytes : 1);
                      if (memory == nullptr) throw std::bad_alloc(); return memory;))

@@ -36,10 +36,11 @@ def test_reads_the_matrix_where_it_is(order: Any) -> None:
         assert without_copies(lambda: strata.is_positive_definite(matrix))
         b = right_hand_side(N)
         before = b.copy()
-        # The residuals are those of the numbers that are there now: there is no copy of them.
+        # The residuals are those of the numbers that are there now, unless a GPU has a copy of them.
+        read = matrix.copy() if problems.ON_GPU else matrix
         matrix *= 1 + 1e-6
         x = without_copies(lambda: factor.solve(b))
-        assert problems.backward_error(np.array(matrix), x, b) <= TOLERANCE
+        assert problems.backward_error(np.array(read), x, b) <= TOLERANCE
         np.testing.assert_array_equal(b, before)
 
 
@@ -290,6 +291,7 @@ def test_results_are_of_the_package_of_b(where: str, monkeypatch: pytest.MonkeyP
     assert problems.backward_error(a, x, b) <= TOLERANCE
 
 
+@pytest.mark.skipif(problems.ON_GPU, reason="a GPU has a copy of the matrix")
 def test_refuses_an_out_that_overlaps_the_matrix() -> None:
     a = problems.graded(N, 1e4)
     factor = strata.cholesky(a)
@@ -303,10 +305,11 @@ def test_torch_tensors_in_and_out() -> None:
     torch = pytest.importorskip("torch")
     a, b = problems.graded(N, 1e4), right_hand_side(N, 2)
     factor = strata.cholesky(torch.from_numpy(a), "fp16,fp32")
+    read = a.copy() if problems.ON_GPU else a
     a *= 1 + 1e-6  # the tensor's memory is read, which is the array's
     x = factor.solve(torch.from_numpy(b))
     assert isinstance(x, torch.Tensor) and x.dtype == torch.float64
-    assert problems.backward_error(a, x.numpy(), b) <= TOLERANCE
+    assert problems.backward_error(read, x.numpy(), b) <= TOLERANCE
     out = torch.empty((N, 2), dtype=torch.float64)
     address = out.data_ptr()
     assert factor.solve(torch.from_numpy(b), out) is out and out.data_ptr() == address

@@ -182,8 +182,9 @@ def test_says_what_is_wrong() -> None:
         factor.remove([0.5])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="b is of float32, must be of float64"):
         factor.whiten(np.ones(N, np.float32))
-    with pytest.raises(ValueError, match="X overlaps A"):
-        factor.inverse(out=a)
+    if not problems.ON_GPU:  # which has a copy of A
+        with pytest.raises(ValueError, match="X overlaps A"):
+            factor.inverse(out=a)
 
 
 def test_works_from_two_threads() -> None:

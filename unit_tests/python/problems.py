@@ -5,10 +5,23 @@
 from __future__ import annotations
 
 import numpy as np
+import strata
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 EPS = 2.0**-52
+ON_GPU = bool({"Cuda", "HIP"} & set(strata.configuration().replace(",", "").split()))  # where a host's arrays are copied
+
+
+def devices(most: int) -> int:
+    """So many workers of a host, and so many GPUs if there are."""
+    while ON_GPU and most > 1:
+        try:
+            strata.ooc.cholesky(np.eye(2), devices=most)
+            break
+        except ValueError:  # there is no such GPU
+            most -= 1
+    return most
 
 
 def graded(n: int, condition: float, seed: int = 1) -> Array:

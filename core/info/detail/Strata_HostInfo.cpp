@@ -97,8 +97,8 @@ std::vector<std::string> matrix_units() {
     if (!__get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d)) r = {};
     return r;
   };
-  unsigned enabled = 0, unused = 0;  // state that the system saves: XCR0
-  if (cpuid(1, 0).c >> 27 & 1) __asm__ volatile("xgetbv" : "=a"(enabled), "=d"(unused) : "c"(0));
+  unsigned enabled = 0;  // state that the system saves: the lower half of XCR0
+  if (cpuid(1, 0).c >> 27 & 1) __asm__ volatile("xgetbv" : "=a"(enabled) : "c"(0) : "edx");
   bool const avx512 = (enabled & 0xe6) == 0xe6, amx = (enabled & 0x60000) == 0x60000;
   Registers const seven = cpuid(7, 0);
   Registers const more = seven.a >= 1 ? cpuid(7, 1) : Registers();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ooc/team/vendor/Strata_DeviceLane.hpp>
 
+#include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
@@ -158,6 +159,10 @@ int DeviceLane<Exec>::device_of(Exec const& exec) {
 
 template <>
 int DeviceLane<Exec>::node_of(int device) {
+  int count = 0;
+  STRATA_RUNTIME_CALL(GetDeviceCount, &count);
+  STRATA_REQUIRE(ValueError, device >= 0 && device < count, "devices: there is no GPU ", device,
+                 ", this process has ", count);
   char bus[32] = {};
   STRATA_RUNTIME_CALL(DeviceGetPCIBusId, bus, sizeof bus, device);
   return numa_node_of_pci(bus);

@@ -127,6 +127,8 @@ struct RowBlock {
                                      Stride stride, Scalar const* x, Distance const& distance,
                                      Kernel& kernel) const {
     int const width = slots.width;
+    [[maybe_unused]] constexpr bool has_factors =
+        Kernel::is_cleared && sizeof(Scalar) == sizeof(std::uint32_t);
     if constexpr (Rows == 1) {
       int begin = 0;
       for (; begin + Ahead <= width; begin += Ahead)
@@ -140,7 +142,7 @@ struct RowBlock {
           for_each_row(kernel.rows_of(at, count), [&](int r) {
             kernel.add_chosen(r, at, widened<Scalar>(values[k * stride + r]), x[r + at]);
           });
-        } else if constexpr (Kernel::is_cleared && sizeof(Scalar) == sizeof(std::uint32_t)) {
+        } else if constexpr (has_factors) {
           Scalar factor[Rows];
           std::uint32_t own[Rows];
           for_each_row(count, [&](int r) {

@@ -50,29 +50,30 @@ TYPED_TEST(ExecutorOn, RefusesABudgetTooSmallWithTheSmallest) {
 
 // What is free does not suffice: an error, where the streams would wait for ever.
 TYPED_TEST(ExecutorOn, RefusesAnAutomaticBudgetTooSmall) {
-  bool const on_host = std::is_same_v<typename TypeParam::memory_space, Kokkos::HostSpace>;
-  if (!on_host) GTEST_SKIP() << "a GPU tells what is free";
-  for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-4}}) {
-    auto matrix = field<TypeParam>(96, 16, rule);
-    HostMatrix const before = stored_matrix(matrix);
-    std::size_t const least = smallest_budget_bytes(96, 16, matrix.map(), 2);
-    for (Variant const variant : enum_values<Variant>) {
-      CholeskyOptions options;
-      options.variant = variant;
-      options.streams = 2;
-      std::size_t const needed = variant == Variant::Sync ? least / 2 : least;
-      std::size_t const free = 2 * (needed * 10 / 9 - 10);
-      FewFreeBytes const few(free);
-      EXPECT_TRUE(throws_with<MemoryError>(
-          "its part of the " + std::to_string(free) + " bytes that are free); ",
-          [&] { (void)cholesky(devices_of<TypeParam>(2), std::move(matrix), options); }));
-      EXPECT_TRUE(throws_with<MemoryError>("need at least " + std::to_string(needed), [&] {
-        (void)cholesky(devices_of<TypeParam>(2), std::move(matrix), options);
-      }));
-      EXPECT_TRUE(matrix.is_filled());
-      EXPECT_TRUE(same_bits(stored_matrix(matrix), before));  // nothing was written
+  if constexpr (!runs_on_host<TypeParam>)
+    GTEST_SKIP() << "a GPU tells what is free";
+  else
+    for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-4}}) {
+      auto matrix = field<TypeParam>(96, 16, rule);
+      HostMatrix const before = stored_matrix(matrix);
+      std::size_t const least = smallest_budget_bytes(96, 16, matrix.map(), 2);
+      for (Variant const variant : enum_values<Variant>) {
+        CholeskyOptions options;
+        options.variant = variant;
+        options.streams = 2;
+        std::size_t const needed = variant == Variant::Sync ? least / 2 : least;
+        std::size_t const free = 2 * (needed * 10 / 9 - 10);
+        FewFreeBytes const few(free);
+        EXPECT_TRUE(throws_with<MemoryError>(
+            "its part of the " + std::to_string(free) + " bytes that are free); ",
+            [&] { (void)cholesky(devices_of<TypeParam>(2), std::move(matrix), options); }));
+        EXPECT_TRUE(throws_with<MemoryError>("need at least " + std::to_string(needed), [&] {
+          (void)cholesky(devices_of<TypeParam>(2), std::move(matrix), options);
+        }));
+        EXPECT_TRUE(matrix.is_filled());
+        EXPECT_TRUE(same_bits(stored_matrix(matrix), before));  // nothing was written
+      }
     }
-  }
 }
 
 TYPED_TEST(ExecutorOn, SharesWhatIsFree) {
@@ -260,24 +261,26 @@ constexpr std::size_t enough = std::size_t{1} << 26;  // for all tiles
 
 // Where a worker on a host has no budget, nothing is copied, to the same bits.
 TYPED_TEST(ExecutorOn, LeavesTilesOfAHostWhereTheyAre) {
-  bool const on_host = runs_on_host<TypeParam>;
-  if (!on_host) GTEST_SKIP() << "a GPU has memory of its own";
-  for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}})
-    for (Variant const variant : enum_values<Variant>) {
-      CholeskyOptions options;
-      options.variant = variant;
-      auto const run = [&](std::size_t budget) {
-        return cholesky(devices_of<TypeParam>(2, budget), field<TypeParam>(100, 8, rule), options);
-      };
-      auto const copied = run(enough), there = run(0);
-      EXPECT_TRUE(same_bits(stored_matrix(there.matrix()), stored_matrix(copied.matrix())));
-      EXPECT_LT(there.report().devices[0].budget_bytes, copied.report().devices[0].budget_bytes);
-      EXPECT_GT(copied.report().bytes_in(), 0U);
-      if (variant == Variant::Sync || variant == Variant::Async)
-        continue;  // whose sums come and go
-      EXPECT_EQ(there.report().bytes_in(), 0U);
-      EXPECT_EQ(there.report().bytes_out(), 0U);
-    }
+  if constexpr (!runs_on_host<TypeParam>)
+    GTEST_SKIP() << "a GPU has memory of its own";
+  else
+    for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}})
+      for (Variant const variant : enum_values<Variant>) {
+        CholeskyOptions options;
+        options.variant = variant;
+        auto const run = [&](std::size_t budget) {
+          return cholesky(devices_of<TypeParam>(2, budget), field<TypeParam>(100, 8, rule),
+                          options);
+        };
+        auto const copied = run(enough), there = run(0);
+        EXPECT_TRUE(same_bits(stored_matrix(there.matrix()), stored_matrix(copied.matrix())));
+        EXPECT_LT(there.report().devices[0].budget_bytes, copied.report().devices[0].budget_bytes);
+        EXPECT_GT(copied.report().bytes_in(), 0U);
+        if (variant == Variant::Sync || variant == Variant::Async)
+          continue;  // whose sums come and go
+        EXPECT_EQ(there.report().bytes_in(), 0U);
+        EXPECT_EQ(there.report().bytes_out(), 0U);
+      }
 }
 
 TYPED_TEST(ExecutorOn, ReadsEachTileOnceWhereAllFit) {

@@ -208,6 +208,15 @@ TYPED_TEST(DeviceTeamOn, CountsItsPoolsAsFree) {
   EXPECT_EQ(second.report().devices[0].budget_bytes, first.report().devices[0].budget_bytes);
 }
 
+// A runtime keeps its last error, which the next kernel's call would take for its own.
+TYPED_TEST(DeviceTeamOn, NamesAGpuThatIsNotThere) {
+  if constexpr (runs_on_host<TypeParam>) GTEST_SKIP() << "workers of a host are as many as wanted";
+  EXPECT_TRUE(throws_with<ValueError>("there is no GPU 4711, this process has ", [] {
+    (void)cholesky(DeviceTeam<TypeParam>(Devices{{4711, 0}}), field<TypeParam>(64, 8));
+  }));
+  EXPECT_TRUE(cholesky(devices_of<TypeParam>(1), field<TypeParam>(64, 8)).info().ok());
+}
+
 // Of its parent's threads a forked process has none.
 TYPED_TEST(DeviceTeamOn, StartsNewThreadsInAForkedProcess) {
   if (!runs_on_host<Kokkos::DefaultExecutionSpace> ||

@@ -230,10 +230,16 @@ TEST(Hpgmxp, ThePenaltyIsAtMostOne) {
   EXPECT_EQ(penalty(5, 0), 1);
 }
 
+HpgmxpPhase phase_of_fp32() {
+  HpgmxpPhase phase{};
+  phase.values = phase.scalars = phase.basis = Precision::fp32;
+  return phase;
+}
+
 // A solve that breaks down spoils its phase, whatever comes after it and however many iterations it
 // took.
 TEST(Hpgmxp, APhaseCountsItsSolves) {
-  HpgmxpPhase phase{Precision::fp32, Precision::fp32, Precision::fp32, {}};
+  HpgmxpPhase phase = phase_of_fp32();
   phase.solve_iterations = 300;
   KrylovReport report;
   report.iterations = 300;
@@ -260,7 +266,7 @@ TEST(Hpgmxp, APhaseCountsItsSolves) {
 TEST(Hpgmxp, RatesAndSpeedUpsAreThoseOfTheTimes) {
   HpgmxpResult result;
   result.levels = cube_levels(16);
-  HpgmxpPhase phase{Precision::fp32, Precision::fp32, Precision::fp32, {}};
+  HpgmxpPhase phase = phase_of_fp32();
   phase.cycle_iterations = 30;
   phase.iterations = 660;
   phase.seconds = 2;
