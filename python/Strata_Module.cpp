@@ -25,10 +25,15 @@ void raise(char const* name, char const* text) {
   PyErr_SetString(type.ptr(), text);
 }
 
+// It is made by Python's code, which Ctrl-C may interrupt.
 void raise_not_positive_definite(NotPositiveDefinite const& error) {
   nb::object const type = nb::module_::import_("strata._errors").attr("NotPositiveDefinite");
-  nb::object const value = type(nb::str(error.what()), error.minor_order);
-  PyErr_SetObject(type.ptr(), value.ptr());
+  try {
+    nb::object const value = type(nb::str(error.what()), error.minor_order);
+    PyErr_SetObject(type.ptr(), value.ptr());
+  } catch (nb::python_error& interrupted) {
+    interrupted.restore();
+  }
 }
 
 void translate(std::exception_ptr const& thrown, void*) {

@@ -564,14 +564,15 @@ TYPED_TEST(CholeskyOn, GoesOnWithWhatItLeftWhereTheNextRungHasNoMemory) {
   EXPECT_TRUE(factor.solve(exec, B, X).converged);
 }
 
-// By the spectra of `--generate geometric`: fp32 pays up to a condition of 1e7 on hosts, fp16_split
-// up to 1e6 on a GPU.
+// By the spectra of `--generate geometric`: fp32 pays up to a condition of 1e7 on hosts. On a GPU
+// fp16_split pays up to 1e4. From 1e6 on products of integers cost less than the refinement. Where
+// their moduli do not suffice, fp64 follows.
 TYPED_TEST(CholeskyOn, ForetellsByTheCondition) {
   bool const on_host = strata::runs_on_host<TypeParam>;
   if (!on_host && leaf_architecture<TypeParam>() != "sm_90") GTEST_SKIP() << "costs are not known";
   TypeParam const exec;
   std::int64_t const n = on_host ? 800 : 8192;
-  double const most = on_host ? 1e7 : 1e6;
+  double const most = on_host ? 1e7 : 1e4;
   for (double const condition : {1e2, 1e4, 1e6, 1e7, 1e8, 1e9}) {
     if (condition > most && condition < 30 * most) continue;  // about as fast
     auto factor = cholesky(exec, on_device<TypeParam>(hard(MatrixKind::Geometric, n, condition)));
@@ -579,7 +580,11 @@ TYPED_TEST(CholeskyOn, ForetellsByTheCondition) {
     auto const& attempts = factor.report().attempts;
     EXPECT_EQ(attempts[0].outcome, condition <= most ? Outcome::Held : Outcome::Foretold)
         << condition;
-    EXPECT_EQ(attempts.size(), condition <= most ? 1u : 2u) << condition;
+    if (on_host || condition <= most) {
+      EXPECT_EQ(attempts.size(), condition <= most ? 1u : 2u) << condition;
+    } else {
+      EXPECT_LE(attempts.size(), 3u) << condition;
+    }
     auto const B = on_device<TypeParam>(random_matrix(n, 1, 3)),
                X = on_device<TypeParam>(random_matrix(n, 1, 4));
     EXPECT_TRUE(factor.solve(exec, B, X).converged) << condition;

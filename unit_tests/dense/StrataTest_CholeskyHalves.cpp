@@ -5,6 +5,7 @@
 #include "StrataTest_HardMatrices.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>
 
 #include <gtest/gtest.h>
@@ -127,7 +128,10 @@ void states_a_bound_of_the_whitening(HostMatrix const& A, std::vector<double>& r
   double const truth = whitening_truth(A, on_host(W)), stated = factor.whitening_error(exec);
   EXPECT_LE(truth, stated) << n << " " << factor.condition(exec).value;
   EXPECT_EQ(factor.whitening_error(exec), stated);
-  EXPECT_LE(factor_residual(A, factor_on_host(exec, factor)), (n + 2) * roundoff);
+  // A device solves with inverses of leaves, whose rounding is a multiple of their condition. There
+  // the bound that is stated of W A W^T - I = E holds for A - L L^T = L E L^T.
+  double const of_inverses = strata::runs_on_host<Space> ? 0 : 2 * stated;
+  EXPECT_LE(factor_residual(A, factor_on_host(exec, factor)), (n + 2) * roundoff + of_inverses);
   if (truth > 0) ratios.push_back(stated / truth);
 }
 TYPED_TEST(CholeskyHalvesOn, StateABoundOfTheWhitening) {

@@ -68,10 +68,12 @@ TYPED_TEST(CovarianceFit, EndsAtAMaximumOfEachFamily) {
     EXPECT_GT(found.likelihood.log_likelihood, field.log_likelihood) << name_of(family);
     EXPECT_LT(found.evaluations, 60) << name_of(family);
     // The spherical likelihood has kinks where a pair's distance is the range.
-    if (family != Family::Spherical)
+    if (family != Family::Spherical) {
       EXPECT_LT(slope_of(exec, found, field, options), 0.01) << name_of(family);
-    if (!has_shape(family))
+    }
+    if (!has_shape(family)) {
       EXPECT_NEAR(std::log(found.theta.range / range), 0, 1) << to_string(found.theta);
+    }
   }
 }
 

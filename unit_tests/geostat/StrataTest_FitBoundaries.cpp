@@ -56,7 +56,9 @@ TYPED_TEST(FitBoundaries, EndsForWhiteNoise) {
     auto const found = fit(exec, at, y, default_fit_options(at, y));
     EXPECT_TRUE(found.converged) << found.reason;
     EXPECT_LT(found.evaluations, 100);
-    if (found.theta.sigma2 < 1e-10) EXPECT_TRUE(found.at_bound[0]) << seed;
+    if (found.theta.sigma2 < 1e-10) {
+      EXPECT_TRUE(found.at_bound[0]) << seed;
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/Strata_SyntheticField.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
 
@@ -85,7 +86,9 @@ void compare_with_exact(Locations const& at, Covariance const& c, Trend const& t
       << what;
   auto const is_close = [&](double a, double b, double size) {
     EXPECT_EQ(std::isnan(a), std::isnan(b)) << what;
-    if (!std::isnan(b)) EXPECT_NEAR(a, b, size) << what;
+    if (!std::isnan(b)) {
+      EXPECT_NEAR(a, b, size) << what;
+    }
   };
   for (std::size_t k = 0; k < 4; ++k) {
     double const own = std::sqrt(information.of[k][k]);
@@ -228,8 +231,9 @@ TYPED_TEST(VecchiaCovariancesTest, PredictsAsTheExactOneFromAllObservations) {
             EXPECT_NEAR(found.mean[i], exact.mean[i], close) << words_of(c, observed);
             EXPECT_NEAR(found.variance[i], exact.variance[i], close) << words_of(c, observed);
           }
-          if (nugget == NuggetIs::Variation && observed.error_variances.empty())
+          if (nugget == NuggetIs::Variation && observed.error_variances.empty()) {
             EXPECT_NEAR(found.mean.back(), y[4], close);
+          }
         }
 }
 
@@ -284,7 +288,8 @@ TYPED_TEST(VecchiaCovariancesTest, FittedDirectionsComeNearTheExactOnes) {
   auto options = default_fit_options(at, y, Mean::Constant, Family::Exponential);
   options.directions = true;
   auto const exact = fit(exec, at, y, options);
-  auto const found = fit_by_neighbours(exec, at, y, options, {.exact_up_to = 0});
+  auto const found =
+      fit_by_neighbours(exec, at, y, options, {.approximation = {}, .exact_up_to = 0});
   EXPECT_TRUE(found.converged) << found.reason;
   EXPECT_NEAR(found.theta.angle, exact.theta.angle, 3);
   EXPECT_NEAR(found.theta.ratio, exact.theta.ratio, 0.05);

@@ -117,6 +117,15 @@ print("right", flush=True)
     assert (done.stdout, done.stderr, done.returncode) == ("ready\ninterrupted\nright\n", "", 0)
 
 
+def test_ctrl_c_is_heard_while_an_exception_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(strata.NotPositiveDefinite, "__init__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        strata.solve(-np.eye(3), np.ones(3))
+
+
 def test_ctrl_c_is_heard_within_a_second() -> None:
     done = processes.run(
         """

@@ -145,10 +145,18 @@ void expect_split(HostRows const& rows, bool is_symmetric) {
   for (std::size_t i = 0; i < graph.size(); ++i) {
     auto const coarse = std::ranges::count_if(
         graph[i], [&](std::int64_t j) { return number[static_cast<std::size_t>(j)] >= 0; });
-    if (number[i] >= 0) EXPECT_EQ(number[i], next++) << "in the order of rows";
-    if (number[i] >= 0 && is_symmetric) EXPECT_EQ(coarse, 0) << i;
-    if (number[i] < 0 && dependent[i] > 0) EXPECT_GE(coarse, 1) << i;
-    if (dependent[i] == 0) EXPECT_LT(number[i], 0) << i;
+    if (number[i] >= 0) {
+      EXPECT_EQ(number[i], next++) << "in the order of rows";
+    }
+    if (number[i] >= 0 && is_symmetric) {
+      EXPECT_EQ(coarse, 0) << i;
+    }
+    if (number[i] < 0 && dependent[i] > 0) {
+      EXPECT_GE(coarse, 1) << i;
+    }
+    if (dependent[i] == 0) {
+      EXPECT_LT(number[i], 0) << i;
+    }
   }
   EXPECT_EQ(next, level.split.count);
   EXPECT_GT(next, 0);
@@ -215,7 +223,9 @@ void expect_interpolation(HostRows const& rows) {
     for (auto const& [j, p] : P[i])
       EXPECT_NEAR(p, entry(all[i], j) * wanted / kept, 1e-11 * std::abs(p)) << i << ", " << j;
     bool const keeps_constants = std::abs(of_row) <= 1e-14 * size && !P[i].empty();
-    if (keeps_constants) EXPECT_NEAR(sum, 1, 1e-12) << i;
+    if (keeps_constants) {
+      EXPECT_NEAR(sum, 1, 1e-12) << i;
+    }
   }
 }
 
