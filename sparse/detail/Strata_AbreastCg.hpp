@@ -42,9 +42,9 @@ class AbreastCg {
   /// others of B and X are 0.
   ///
   /// Result   a report for each of them, of true residuals. Converged is what meets the tolerance;
-  ///          IterationLimit is what has had all iterations; all else, Stalled, is for others to go on
-  ///          with from X. A column that is worse than it was has a relative residual that is not a
-  ///          number.
+  ///          IterationLimit is what has had all iterations. All else, Stalled, is for others to go
+  ///          on with from X. A column that is worse than it was has a relative residual that is
+  ///          not a number.
   /// Sync     fences. Throws what the monitor throws, which is told the largest residual.
   std::vector<KrylovReport> solve(Exec const& exec, Wide const& B, Wide const& X,
                                   std::vector<double> const& tolerances);

@@ -28,7 +28,7 @@ constexpr int deep_of_32 = 2;
 #else
 constexpr int deep_of_32 = 3;
 #endif
-constexpr std::int64_t room = 24;  // rows and columns that the widest vectors need beyond the order
+constexpr std::int64_t room = 40;  // rows and columns that the widest vectors need beyond the order
 
 // Unrolled loops are those whose vectors are to stay in registers.
 
@@ -45,7 +45,13 @@ struct SmallFactor {
   std::int64_t n, ld;
 
   static constexpr std::int64_t padded(std::int64_t n) { return (n + width - 1) / width * width; }
-  static constexpr std::int64_t stride(std::int64_t n) { return padded(n) + lanes; }
+  /// Not a multiple of 2048 bytes: where columns have the same last bits of addresses, a processor
+  /// takes what is read of one for what was just written of another. Orders from 497 to 504 took
+  /// 7 % longer.
+  static constexpr std::int64_t stride(std::int64_t n) {
+    std::int64_t const least = padded(n) + lanes, period = 2048 / std::int64_t(sizeof(T));
+    return least % period == 0 ? least + lanes : least;
+  }
 
   STRATA_INLINE Vector& at(std::int64_t i, std::int64_t j) const {
     return *reinterpret_cast<Vector*>(l + i + j * ld);
@@ -164,7 +170,7 @@ struct SmallFactor {
       T* const column = l + j * ld;
       at(j - j % width, j) = Vector{};
       if (j < order) copy(a + j + j * lda, order - j, column + j);
-      at(order, j) = at(ld - lanes, j) = Vector{};
+      at(order, j) = at(n, j) = Vector{};
       if (j >= order) column[j] = 1;
     }
   }

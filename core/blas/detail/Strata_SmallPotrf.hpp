@@ -20,7 +20,7 @@ namespace strata::detail {
 /// Result   *info as for `LeafBlas::potrf`. False, with nothing done, if the operand is another, or
 ///          elsewhere than on such a host.
 /// Vectors  of `most_bytes` at most.
-/// Memory   workspace: (n + 24)^2 numbers.
+/// Memory   workspace: (n + 40)^2 numbers.
 /// Throws   MemoryError where they can't be had: another factorisation would have other bits.
 /// Error    |A - L L^T| <= c n eps |L| |L^T|.
 /// Source   Golub and Van Loan, Matrix Computations, 4th edition, section 4.2.6: the gaxpy version,

@@ -75,7 +75,8 @@ TYPED_TEST(SmallPotrf, FactorsIllConditionedMatricesWithVectorsOfAnyWidth) {
   for (Precision const precision : {fp64, fp32})
     for (int const bytes : {32, 64}) {
       for (std::int64_t n = 0; n <= 50; ++n) check<TypeParam>(precision, n, bytes);
-      for (std::int64_t const n : {64, 65, 111, 200}) check<TypeParam>(precision, n, bytes);
+      for (std::int64_t const n : {64, 65, 111, 200, 241, 252, 500})
+        check<TypeParam>(precision, n, bytes);
     }
 }
 
@@ -111,12 +112,12 @@ TYPED_TEST(SmallPotrf, HasTheSameBitsInAWorkspaceOfNaNs) {
   typename LeafBlas<TypeParam>::InfoView const info("strata::test::info");
   for (Precision const precision : {fp64, fp32})
     for (int const bytes : {32, 64})
-      for (std::int64_t const n : {1, 7, 8, 9, 31, 50}) {
+      for (std::int64_t const n : {1, 7, 8, 9, 31, 50, 241, 248, 252, 500}) {
         StoredMatrix<TypeParam> const A(covariance(n, precision), precision),
             B(covariance(n, precision), precision);
         ASSERT_EQ(factor(A, bytes), 0);
         strata::detail::Workspace<TypeParam> workspace(exec);
-        constexpr std::size_t room = std::size_t{1} << 16;
+        constexpr std::size_t room = std::size_t{3} << 20;
         workspace.ensure(room);
         std::memset(workspace.data(), 0xff, room);
         ASSERT_TRUE(strata::detail::small_potrf(exec, workspace, B.ref(), 0, info, bytes));
