@@ -80,6 +80,7 @@ RefinementOperators<ExecutionSpace> CholeskyFactor<ExecutionSpace>::State::opera
     (*low_solve)(matrix_ref(R));
   };
   operators.norm_inf = analysis.scaled_norm;
+  operators.largest = analysis.largest_diagonal;
   operators.scaling = analysis.d;
   operators.given_norm_inf = analysis.norm;
   operators.apply_given = [this](Block const& X, Block const& Y) {

@@ -31,7 +31,8 @@ struct ConditionEstimate {
 /// exact solution y. It is the condition times the relative residual, at most 1, and 1 where the
 /// condition is not known.
 inline double forward_error(RefinementReport const& solve, ConditionEstimate const& condition) {
-  double const error = std::max(solve.relative_residual, 0x1p-53) * condition.value;
+  double const residual = solve.relative_residual == 0 ? 0x1p-53 : solve.relative_residual,
+               error = residual * condition.value;
   return error < 1 && condition.converged ? error : 1;  // NaN as well
 }
 

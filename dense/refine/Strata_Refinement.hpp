@@ -76,9 +76,9 @@ struct RefinementReport {
   /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), of the system as given
   double backward_error = 0;
   double equilibrated_error = 0;  ///< the same of the system that was refined
-  /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) of that system, where ||r_j||_inf is no smaller
-  /// than rounding leaves it, 2^-53 (||A||_inf ||x_j||_inf + ||b_j||_inf): times the condition it
-  /// bounds the error of x.
+  /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) of that system: times the condition it bounds the
+  /// error of x. ||r_j||_inf is no smaller than rounding leaves it. That is 2^-53 ||A||_inf
+  /// ||x_j||_inf, or what independent roundings come to where the largest entry of A is known.
   double relative_residual = 0;
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
   double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
@@ -95,6 +95,7 @@ struct RefinementOperators {
   /// R = M^-1 R in place. The largest magnitude of each column is below 1 and at least 1/2, or 0.
   std::function<void(Block const& R)> precondition;
   double norm_inf = 0;  ///< ||A||_inf = ||A||_1
+  double largest = 0;   ///< largest magnitude of an entry of A; 0: not known
   /// The diagonal of D, powers of two, and ||G||_inf, where A = D G D is a matrix G that was
   /// scaled. B and X are then D B_G and D^-1 X_G. Errors and convergence are then judged for G X_G
   /// = B_G as well. Empty: A is as given.

@@ -249,7 +249,7 @@ class BlockVectors {
   /// `correct` of W = 0 by the D that came from `start`
   void correct_first(Block const& D, Scaling const& d, Block const& W, bool multiplies);
   /// R = s B(:, index) - R, with d R for R where it `multiplies`;
-  /// sum[0], max[0] of |r|;  sum[1], max[1] of |w|;  as given the same of u r / d and d w / u;
+  /// max[0] of |r|;  sum[1], max[1] of |w|;  as given those and sum[0] of u r / d and d w / u;
   /// an empty d: both are the same
   std::vector<MomentsOfBoth> residual(Scalars const& s, Block const& B, Indices const& index, Block const& W, Block const& R, Scaling const& d, double u, bool multiplies = false);
   /// The same with the scales of `start`, for all columns;  X = d (t W) where X is given, unless

@@ -107,6 +107,7 @@ std::vector<MomentsOfBoth> BlockVectors<Exec>::residual(Factors const& factor, B
           R(i, c) = r;
           m.refined.see(0, r);
           m.refined.see(1, w);
+          m.refined.sum[1] += Kokkos::abs(w);
           double const given_r = r * (u / d(i)), given_w = w * d(i) / u;
           m.given.sum[0] += Kokkos::abs(given_r);
           m.given.sum[1] += Kokkos::abs(given_w);

@@ -27,6 +27,7 @@ struct Quality {
   double excess = std::numeric_limits<double>::infinity();  ///< over the goal; <= 1: reached
   /// ratio to the least that is asked for; <= 1: converged
   double shortfall = std::numeric_limits<double>::infinity();
+  double refined_x_sum = 0;  ///< sum of x for the system that is refined
 
   bool converged() const { return shortfall <= 1; }
   /// Whether x as given is, for a column and a unit of measurement like these.
@@ -78,9 +79,11 @@ struct Column {
 /// much that fp64 reaches no more.
 class Convergence {
  public:
-  Convergence(std::int64_t n, double norm, double given_norm, double asked)
+  /// `largest`: magnitude of an entry of the system that is refined; 0: not known.
+  Convergence(std::int64_t n, double norm, double given_norm, double asked, double largest = 0)
       : n_(static_cast<double>(n)),
         norm_(norm),
+        largest_(largest),
         given_norm_(given_norm),
         by_default_(asked == 0),
         tolerance_(by_default_ ? std::sqrt(n_) * 0x1p-52 : asked) {}
@@ -90,6 +93,7 @@ class Convergence {
   /// The quality of x, of which `m` holds the moments of r = b - A x and x.
   Quality judge(MomentsOfBoth const& m, double b_max, double given_b_max) const {
     Quality q{m.refined.max[0], m.refined.max[1], m.given.sum[0], m.given.sum[1], m.given.max[1]};
+    q.refined_x_sum = m.refined.sum[1];
     q.refined_error = backward_error(m.refined, b_max, norm_);
     q.backward_error = backward_error(m.given, given_b_max, given_norm_);
     double const of_refined = q.refined_error / tolerance_,
@@ -110,11 +114,21 @@ class Convergence {
   }
 
   /// ||r|| / (||A|| ||x||) of the system that is refined, where r is no smaller than what rounding
-  /// leaves of it: 2^-53 (||A|| ||x|| + ||b||).
+  /// leaves of it.
+  ///
+  /// Each x_j is rounded, and each product a_ij x_j. Such independent roundings add up like their
+  /// squares, to 2^-53 sqrt(sum_j a_ij^2 x_j^2) in a row. With the largest entry h of A that sum is
+  /// at most h^2 ||x||_1 ||x||_inf, and at most h ||A||_inf ||x||_inf^2. b is subtracted last,
+  /// which rounds the difference alone.
   double relative_residual(Quality const& q, double b_max) const {
     double const of_b = b_max > 0 ? b_max / norm_ / q.x_max : 0;
-    double const error = q.refined_error, unit = 0x1p-53;  // r is computed with rounding, too
-    return std::max(unit, error + std::min(error, unit)) * (1 + of_b);
+    double const residual = q.refined_error * (1 + of_b);
+    double rounding = 0x1p-53;
+    if (largest_ > 0 && q.x_max > 0) {
+      double const entry = largest_ / norm_;
+      rounding *= std::min(entry * std::sqrt(q.refined_x_sum / q.x_max), std::sqrt(entry));
+    }
+    return std::max(rounding, residual + std::min(residual, rounding));  // r is rounded, too
   }
 
   double hpl_scaled(double backward_error) const { return backward_error / (n_ * 0x1p-52); }
@@ -129,7 +143,7 @@ class Convergence {
     return norm > 0 ? (r / norm) / (x + b_max / norm) : r / b_max;
   }
 
-  double n_, norm_, given_norm_;
+  double n_, norm_, largest_, given_norm_;
   bool by_default_;
   double tolerance_;
 };

@@ -145,7 +145,7 @@ bool summarise(ExecutionSpace const& exec, Triangle const& A, SumsView const& su
   Kokkos::parallel_reduce(
       "strata::dense::analyse::norms", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, A.n),
       KOKKOS_LAMBDA(std::int64_t i, double& plain, double& scaled, int& not_finite,
-                    std::int64_t& bad, double& low, double& high) {
+                    std::int64_t& bad, double& low, double& high, double& diagonal) {
         plain = sums(i, 0) > plain ? sums(i, 0) : plain;
         scaled = sums(i, 1) > scaled ? sums(i, 1) : scaled;
         if (!Kokkos::isfinite(sums(i, 0))) not_finite = 1;
@@ -153,10 +153,13 @@ bool summarise(ExecutionSpace const& exec, Triangle const& A, SumsView const& su
         double const scaling = keep ? d(i) : 1;
         low = scaling < low ? scaling : low;
         high = scaling > high ? scaling : high;
+        double const scaled_diagonal = scaling * A(i, i) * scaling;
+        diagonal = scaled_diagonal > diagonal ? scaled_diagonal : diagonal;
       },
       Kokkos::Max<double>(result.norm), Kokkos::Max<double>(result.scaled_norm),
       Kokkos::Max<int>(infinite), Kokkos::Min<std::int64_t>(first_bad),
-      Kokkos::Min<double>(result.smallest_scaling), Kokkos::Max<double>(result.largest_scaling));
+      Kokkos::Min<double>(result.smallest_scaling), Kokkos::Max<double>(result.largest_scaling),
+      Kokkos::Max<double>(result.largest_diagonal));
   result.bad_diagonal = first_bad == none ? 0 : first_bad + 1;
   return infinite < 1;  // Max starts from the lowest int
 }
@@ -187,6 +190,7 @@ void scale_as_a_whole(ExecutionSpace const& exec, ScalingView const& room, Resul
   Kokkos::deep_copy(exec, result.d, scaling);
   result.smallest_scaling = result.largest_scaling = scaling;
   result.scaled_norm = result.norm * scaling * scaling;
+  result.largest_diagonal = result.largest_diagonal * scaling * scaling;
 }
 
 }  // namespace

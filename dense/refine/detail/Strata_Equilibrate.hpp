@@ -33,6 +33,7 @@ struct Analysis {
   double smallest_scaling = 1, largest_scaling = 1;  ///< least and largest number of d
   std::int64_t bad_diagonal = 0;     ///< 1-based index of the first a_ii <= 0; 0: none
   double norm = 0, scaled_norm = 0;  ///< ||A||_inf and ||D A D||_inf
+  double largest_diagonal = 0;       ///< largest number on the diagonal of D A D
 };
 
 /// Check that A is finite, choose the scaling and measure both norms.

@@ -52,7 +52,7 @@ class Refiner {
         convergence_(static_cast<std::int64_t>(B.extent(0)), operators.norm_inf,
                      operators.scaling.extent(0) > 0 ? operators.given_norm_inf * unit_ * unit_
                                                      : operators.norm_inf,
-                     options.tolerance),
+                     options.tolerance, operators.largest),
         n_(static_cast<double>(B.extent(0))),
         restart_(options.restart) {
     report_.tolerance = convergence_.tolerance();

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -163,12 +164,26 @@ TEST(Convergence, BoundsTheRelativeResidualByRounding) {
   Quality q;
   q.x_max = 2;
   q.refined_error = 1e-10;
-  EXPECT_NEAR(convergence.relative_residual(q, 8) / (2 * (1e-10 + u)), 1, 1e-14);
+  EXPECT_NEAR(convergence.relative_residual(q, 8) / (2e-10 + u), 1, 1e-14);
   EXPECT_NEAR(convergence.relative_residual(q, 0) / (1e-10 + u), 1, 1e-14);
   q.refined_error = u / 4;
-  EXPECT_NEAR(convergence.relative_residual(q, 24) / (4 * u), 1, 1e-14);
+  EXPECT_NEAR(convergence.relative_residual(q, 24) / (2 * u), 1, 1e-14);
   q.refined_error = 0.75 * u;
   EXPECT_NEAR(convergence.relative_residual(q, 0) / (1.5 * u), 1, 1e-14);
+}
+
+// By the largest entry h, here a fourth of ||A||: 2^-53 h sqrt(||x||_1 ||x||_inf), or 2^-53 sqrt(h
+// ||A||) ||x||_inf if that is less.
+TEST(Convergence, ExpectsIndependentRoundingsWhereTheLargestEntryIsKnown) {
+  double const u = 0x1p-53;
+  Convergence const convergence(100, 4, 4, 0, 1);
+  Quality q;
+  q.x_max = 2, q.refined_error = 0;
+  for (auto const& [sum, expected] :
+       std::vector<std::pair<double, double>>{{2, 0.25}, {4.5, 0.375}, {8, 0.5}, {200, 0.5}}) {
+    q.refined_x_sum = sum;
+    EXPECT_NEAR(convergence.relative_residual(q, 0) / (expected * u), 1, 1e-14) << sum;
+  }
 }
 
 }  // namespace

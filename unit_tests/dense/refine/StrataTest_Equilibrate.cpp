@@ -61,9 +61,11 @@ void check(Uplo uplo, std::int64_t n, bool equilibrate) {
   } else {
     EXPECT_EQ(found.d.extent(0), 0);
   }
-  double norm = 0, scaled_norm = 0;
+  double norm = 0, scaled_norm = 0, diagonal = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     double sum = 0, scaled_sum = 0;
+    double const d = scaling[static_cast<std::size_t>(i)];
+    diagonal = std::max(diagonal, d * A(i, i) * d);
     for (std::int64_t j = 0; j < n; ++j) {
       sum += std::abs(A(i, j));
       scaled_sum += std::abs(A(i, j)) * scaling[static_cast<std::size_t>(i)] *
@@ -75,6 +77,7 @@ void check(Uplo uplo, std::int64_t n, bool equilibrate) {
   double const error = static_cast<double>(n) * 0x1p-52;
   EXPECT_NEAR(found.norm, norm, error * norm);
   EXPECT_NEAR(found.scaled_norm, scaled_norm, error * scaled_norm);
+  EXPECT_EQ(found.largest_diagonal, diagonal);
 }
 
 template <class Space>
@@ -185,6 +188,7 @@ void scales_as_a_whole(double size, double expected) {
   EXPECT_EQ(found.smallest_scaling, expected) << size;
   EXPECT_EQ(found.largest_scaling, expected) << size;
   EXPECT_EQ(found.scaled_norm, 3 * size * expected * expected);
+  EXPECT_EQ(found.largest_diagonal, size * expected * expected);
   ASSERT_EQ(found.d.extent(0), expected == 1 ? 0 : n);
   auto const d = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found.d);
   for (std::size_t i = 0; i < d.extent(0); ++i) EXPECT_EQ(d(i), expected);
