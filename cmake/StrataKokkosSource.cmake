@@ -39,18 +39,18 @@ include(FetchContent)
 
 # strata_download(<package> <address> <sha256> <file>): nothing, if the file is there.
 function(strata_download package address sha256 file)
-  set(found none)
-  set(status)
+  set(status 0)
   if(NOT EXISTS "${file}")
     file(DOWNLOAD "${address}" "${file}" STATUS status INACTIVITY_TIMEOUT 60)
-    list(POP_FRONT status)
   endif()
-  if(EXISTS "${file}")
-    file(SHA256 "${file}" found)
+  list(POP_FRONT status code)
+  file(SHA256 "${file}" found)
+  if(code EQUAL 0)
+    set(status "its SHA-256 is ${found}, must be ${sha256}")
   endif()
   if(NOT found STREQUAL sha256)
     file(REMOVE "${file}")
-    message(FATAL_ERROR "${package} ${Strata_KOKKOS_RELEASE} was not fetched from ${address}: ${status}; its SHA-256 is ${found}, must be ${sha256}. "
+    message(FATAL_ERROR "${package} ${Strata_KOKKOS_RELEASE} was not fetched from ${address}: ${status}. "
       "There are two ways on: name sources that you have, a folder or an address each, by STRATA_KOKKOS_SOURCE=... and "
       "STRATA_KOKKOS_KERNELS_SOURCE=... in the environment; or point Kokkos_ROOT and KokkosKernels_ROOT at what is installed.")
   endif()

@@ -14,7 +14,7 @@ import tempfile
 # What is in each package, and what in no other one.
 PARTS = {
     "strata": r"bin/strata|share/(strata|man|bash-completion|zsh|fish)/.*",
-    "libstrata-dev": r"include/strata/(?!strata\.h$|strata_lapack\.h$).*|lib/(?!python).*(?<!_c)(?<!_lapack)(?<!_petsc)\.a|lib/pkgconfig/strata\.pc|share/doc/.*"
+    "libstrata-dev": r"include/strata/(?!strata\.h$|strata_lapack\.h$).*|lib/(?!python).*(?<!_c)(?<!_lapack)(?<!_petsc)\.a|lib/pkgconfig/strata\.pc|share/doc/Strata/.*"
                      r"|lib/cmake/Strata/Strata(Config|ConfigVersion|MpiFamily|-(?!c-|lapack-)\w+-targets(-release)?)\.cmake",
     "libstrata-c": r"include/strata/strata\.h|lib/libstrata_(c|lapack|petsc)\.so(\..*)?|lib/pkgconfig/strata-\w+\.pc"
                    r"|lib/cmake/Strata/Strata-(c|lapack)-targets(-release)?\.cmake",
@@ -38,9 +38,12 @@ def offences(packages, installed):
         yield f"the packages are {', '.join(sorted(packages))}"
     for name, (files, depends) in packages.items():
         for file in sorted(files):
-            owners = [part for part, pattern in PARTS.items() if re.fullmatch(pattern, re.sub(r"^lib/[\w-]+-linux-gnu/", "lib/", file))]
+            place = re.sub(r"^lib/[\w-]+-linux-gnu/", "lib/", file)
+            owners = [part for part, pattern in PARTS.items() if re.fullmatch(rf"{pattern}|share/doc/{part}/copyright", place)]
             if owners != [name]:
                 yield f"{name} has {file}, of {', '.join(owners) or 'no package'}"
+        if f"share/doc/{name}/copyright" not in files:
+            yield f"{name} has no copyright"
         if name != "libstrata-dev" and "libc6 (>=" not in depends:
             yield f"{name} does not name what its binaries need: '{depends}'"
     if "python3-numpy" not in packages.get("python3-strata", ("", ""))[1]:

@@ -7,6 +7,7 @@ The root is a folder with files of this system: these programs and modules, and 
 machine is to be seen in it. It needs no network, but user namespaces (or root) for `unshare`; where it may not, the exit code is 77.
 """
 import argparse
+import importlib
 import importlib.util
 import os
 import pathlib
@@ -80,6 +81,9 @@ class Root:
             self.add(sysconfig.get_path(module))
         for module in MODULES:
             self.add(importlib.util.find_spec(module).submodule_search_locations[0])
+        for file in (importlib.import_module("pip._vendor.requests.certs").where(), "/usr/lib/locale/C.utf8"):
+            if os.path.exists(file):
+                self.add(file)
         for program in PROGRAMS:
             self.add(shutil.which(program))
         if not (self.folder / "bin/sh").exists():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _arrays, _core, _sparse_input
+from ._arrays import AnyArray
 from ._core import SparseAttempt, SparseLevel, SparseReport
 from ._errors import NotConverged, ShapeError
 from ._sparse_options import Kind, Method, Monitor, Norm, Options, Precision
@@ -154,7 +155,7 @@ class Solver:
         report = core.set_up
         return f"<strata.sparse.Solver of order {core.rows}: {report.solver} with {report.preconditioner}>"
 
-    def solve(self, b: Any, x0: Any = None, *, monitor: Monitor | None = None) -> Any:
+    def solve(self, b: AnyArray, x0: AnyArray | None = None, *, monitor: Monitor | None = None) -> AnyArray:
         """Solve A x = b.
 
         Parameters
@@ -201,6 +202,7 @@ class Solver:
         As `Solver`.
         """
         core = self._core  # an update in another thread takes another one
+        result: AnyArray
         right, x, result = _columns(core.rows, b, x0)
         reports = core.solve(_arrays.given(right, lambda: core.stream), _arrays.given(x, lambda: core.stream), monitor)
         worst = max(reports, key=lambda report: (not report.solved, report.relative_residual), default=None)
@@ -266,7 +268,7 @@ class Preconditioner:
         """(n, n)."""
         return self._core.rows, self._core.rows
 
-    def apply(self, r: Any) -> Any:
+    def apply(self, r: AnyArray) -> AnyArray:
         """M^-1 r.
 
         Parameters
@@ -286,6 +288,7 @@ class Preconditioner:
         ----------
         As `Preconditioner`.
         """
+        result: AnyArray
         right, z, result = _columns(self._core.rows, r, None)
         self._core.apply(_arrays.given(right, self._stream), _arrays.given(z, self._stream))
         return result
@@ -365,7 +368,7 @@ class PetscPreconditioner:
         self._M._core.apply(x.getArray(readonly=1), y.getArray())
 
 
-def solve(A: Any, b: Any, x0: Any = None, *, monitor: Monitor | None = None, **options: Unpack[Options]) -> Any:
+def solve(A: Any, b: AnyArray, x0: AnyArray | None = None, *, monitor: Monitor | None = None, **options: Unpack[Options]) -> AnyArray:
     """Solve A x = b for a sparse A: `Solver(A, **options).solve(b, x0, monitor=monitor)`.
 
     Parameters

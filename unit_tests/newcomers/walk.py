@@ -3,8 +3,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Five newcomers on their way from README.md to a result of their own: in Python from a wheel, an engineer with files, in C++, in C, under LAPACK.
 
-Each begins in an empty folder, with an environment that knows nothing but the system's programs and what the pages say; the commands and programs are
-those of README.md and of the pages that it leads to. At the end there are the minutes of each, or a line on what stopped one.
+Each has a root of their own, in which neither the source nor the build is to be seen: the first two one with Python, NumPy, pip and a shell alone
+(packaging/wheel/fresh_root.py), where they install the wheel; the others one with this system's compilers and libraries, and Strata installed in
+/opt/strata. The commands and programs are those of README.md and of the pages that it leads to. At the end there are the minutes of each, or a
+line on what stopped one. Where `unshare` may not make such roots, the exit code is 77.
 
 walk.py SOURCE BUILD [--only NAME ...] [--wheel WHEEL]: BUILD is a build tree of which all is built; without a wheel one is made below it.
 """
@@ -13,11 +15,16 @@ import math
 import os
 import pathlib
 import re
-import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "packaging/wheel"))
+import fresh_root  # noqa: E402
+
+PREFIX = "/opt/strata"
 
 
 class Stopped(Exception):
@@ -36,15 +43,22 @@ def fence(page, language, with_word=""):
 
 
 class Newcomer:
-    """Somebody in a folder of their own."""
+    """Somebody in a root of their own, at home."""
 
     def __init__(self, way, name):
-        self.source, self.build, self.prefix, self.name = way.source, way.build, way.prefix, name
-        self.folder = way.folder / name
-        self.folder.mkdir()
+        self.source, self.root = way.source, fresh_root.Root(way.folder / name)
+        self.folder = self.root.folder / "home"
         self.readme = (self.source / "README.md").read_text(encoding="utf-8")
-        self.environment = {"PATH": f"{self.prefix}/bin:/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"}
         self.commands = 0
+        if name in FROM_WHEEL:
+            self.root.add_python()
+            wheel = way.wheel_made()
+            shutil.copy(wheel, self.folder)
+            self.run(f"python3 -m pip install --quiet --no-index --no-deps --root-user-action ignore ./{wheel.name}")
+        else:
+            for folder in way.system():
+                self.root.mount(folder)
+            shutil.copytree(way.prefix, self.root.there(PREFIX), symlinks=True)
 
     def page(self, path):
         """That README.md leads to."""
@@ -64,18 +78,16 @@ class Newcomer:
     def run(self, command, expected="", **environment):
         """What it prints, in which `expected` must be found."""
         self.commands += 1
-        done = subprocess.run(["bash", "-c", command], cwd=self.folder, env={**self.environment, **environment}, capture_output=True, text=True)
+        inside = self.root.command("bash", "-c", command, folder="/home", PATH=f"{PREFIX}/bin:/usr/bin:/usr/local/bin:/bin", **environment)
+        done = subprocess.run(inside, capture_output=True, text=True)
         said = done.stdout + done.stderr
-        if done.returncode != 0 or not re.search(expected, said):
+        if done.returncode != 0 or not re.search(expected, said, re.M):
             raise Stopped(f"$ {command}\n{said[-2000:]}\nexit code {done.returncode}, looked for '{expected}'")
         return said
 
 
-def in_python(self, wheel):
-    """pip, README's six lines, and a matrix that was not on any page."""
-    self.environment["PATH"] = f"{self.folder}/env/bin:/usr/bin:/bin"
-    self.run(f"python3 -m pip install --quiet --no-index --no-deps --target env {shlex.quote(str(wheel))}")
-    self.environment["PYTHONPATH"] = str(self.folder / "env")
+def in_python(self):
+    """README's six lines, and a matrix that was not on any page."""
     self.write("first.py", fence(self.readme, "python", "import numpy as np, strata"))
     self.run("python3 first.py", r"^\d+% of the bytes, backward error \d")
     self.write("own.py", """import numpy as np, strata
@@ -88,6 +100,12 @@ assert abs(A @ x - b).max() < 1e-9 and abs(float(strata.logdet(A)) - np.linalg.s
 """)
     self.run("python3 own.py", "residual")
     self.run("strata solve --generate geometric --n 300 --brief", r"solved: about \d+ digits are right")
+    for name in ("program.sh", "package.py"):  # what the wheel itself is tried with
+        shutil.copy(fresh_root.HERE / name, self.folder)
+    self.run("bash program.sh && python3 package.py", "^Strata ")
+    foreign = list(fresh_root.strangers(self.root))
+    if foreign:
+        raise Stopped("\n".join(foreign))
 
 
 def truss(nodes):
@@ -102,18 +120,25 @@ def truss(nodes):
     return entries
 
 
-def an_engineer(self, _):
+def an_engineer(self):
     """A stiffness matrix and a load in files, as README.md has the command; then a dense matrix in CSV, and measurements."""
     nodes, pull = 40, 12.0
     entries = truss(nodes)
     lines = ["%%MatrixMarket matrix coordinate real symmetric", f"{3 * nodes} {3 * nodes} {len(entries)}", *(f"{i} {j} {a!r}" for i, j, a in entries)]
     self.write("K.mtx", "\n".join(lines) + "\n")
     self.write("f.txt", "0\n" * (3 * nodes - 3) + f"{pull}\n0\n0\n")
-    self.run(self.command_of_readme("K.mtx"), r"(?s)largest magnitude +0\.48 in row 118 \(unknown 1 of node 40\).*u\.txt.*solved: at most \d+ digits")
-    u = [float(line) for line in (self.folder / "u.txt").read_text().split()]
+    self.write("places.py", f"import numpy as np\nnp.save('xyz.npy', [[k + 1.0, 0.0, 0.0] for k in range({nodes})])\n")
+    self.run("python3 places.py")
+    self.run(f"{self.command_of_readme('K.mtx')} --vtk u.vtk", r"(?s)largest magnitude +0\.48 in row 118 \(unknown 1 of node 40\).*u\.txt.*solved: at most \d+ digits")
+    numbers = (self.folder / "u.txt").read_text().split()
+    u = [float(number) for number in numbers]
     for node in range(nodes):  # the springs are in a row
         if abs(u[3 * node] - (node + 1) * pull / 1e3) > 1e-8 * pull:
             raise Stopped(f"node {node + 1} moves by {u[3 * node]}")
+    picture = (self.folder / "u.vtk").read_text()
+    for title, line in (("POINTS", f"{nodes} 0 0"), ("VECTORS", " ".join(numbers[-3:]))):
+        if not re.search(rf"^{title}.*\n(?:.*\n){{{nodes - 1}}}{line}\n", picture, re.M):
+            raise Stopped(f"u.vtk has no line '{line}' for the last node under {title}")
     self.write("A.csv", "4,1\n1,3\n")
     self.write("b.csv", "6\n7\n")
     self.run("strata solve --matrix A.csv --rhs b.csv", r"x +2 numbers: 1, 2\n")
@@ -129,34 +154,35 @@ def build_and_run(self, page, expected):
     """By the page's CMakeLists.txt and commands."""
     self.write("CMakeLists.txt", fence(page, "cmake", "find_package(Strata"))
     for line in fence(page, "text", "out/mine").splitlines():
-        self.run(line.replace("PREFIX", str(self.prefix)), expected if "out/mine" in line else "")
+        self.run(line.replace("PREFIX", PREFIX), expected if "out/mine" in line else "")
 
 
-def in_cpp(self, _):
+def in_cpp(self):
     """README's program as a project."""
     self.write("mine.cpp", fence(self.readme, "cpp", "int main"))
     build_and_run(self, self.page("docs/start/cpp.md"), r"backward error \d\S*e-1[5-8] after \d+ iterations")
 
 
-def in_c(self, _):
+def in_c(self):
     page = self.page("docs/start/c.md")
     (example,) = set(re.findall(r"\[10_from_c\.c\]\(\.\./\.\./(examples/10_from_c\.c)\)", page))
     self.write("mine.c", (self.source / example).read_text(encoding="utf-8"))
     build_and_run(self, page, r"log-determinant -828\.7")
 
 
-def under_lapack(self, _):
+def under_lapack(self):
     self.write("posv.py", fence(self.page("docs/start/lapack.md"), "python", "dsposv"))
-    library = next(self.prefix.glob("lib*/**/libstrata_lapack.so"), None)
+    library = next(self.root.there(PREFIX).glob("lib*/**/libstrata_lapack.so"), None)
     if library is None:
         raise Stopped("what was installed has no libstrata_lapack.so")
     self.run("python3 posv.py", "info 0 iterations")
-    said = self.run("python3 posv.py", "info 0 iterations", LD_PRELOAD=str(library), STRATA_LAPACK="trace=1")
+    said = self.run("python3 posv.py", "info 0 iterations", LD_PRELOAD=f"/{library.relative_to(self.root.folder)}", STRATA_LAPACK="trace=1")
     if "dsposv: 1 calls by Strata, 0 by the system's" not in said:
         raise Stopped(f"LAPACK was not replaced:\n{said}")
 
 
 WALKS = {"python": in_python, "engineer": an_engineer, "cpp": in_cpp, "c": in_c, "lapack": under_lapack}
+FROM_WHEEL = ("python", "engineer")
 
 
 class Way:
@@ -177,11 +203,22 @@ class Way:
             self.wheel = max(wheels.glob("*.whl"), key=os.path.getmtime)
         return self.wheel
 
+    def system(self):
+        """Folders with the compilers and libraries of this system, and with a Kokkos that lies elsewhere."""
+        folders = ["/usr", "/etc"]
+        cache = (self.build / "CMakeCache.txt").read_text(encoding="utf-8")
+        for found in re.findall(r"^Kokkos(?:Kernels)?_DIR:PATH=(.*)/lib\w*/cmake/\w+$", cache, re.M):
+            if not found.startswith("/usr/") and found not in folders:
+                folders.append(found)
+        return folders
+
     def walk(self, name):
         """Seconds and number of commands. Raises Stopped."""
+        if name in FROM_WHEEL:
+            self.wheel_made()
         begin = time.monotonic()
         newcomer = Newcomer(self, name)
-        WALKS[name](newcomer, self.wheel_made() if name == "python" else None)
+        WALKS[name](newcomer)
         return time.monotonic() - begin, newcomer.commands
 
 
@@ -196,7 +233,12 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         wheel = arguments.wheel and arguments.wheel.resolve()
         way = Way(arguments.source.resolve(), arguments.build.resolve(), pathlib.Path(name).resolve(), wheel)
-        if arguments.only != ["python"]:
+        probe = fresh_root.Root(way.folder / "probe")
+        probe.mount("/usr")
+        if not probe.can_be_entered():
+            print("this user may not make namespaces (unshare): nobody walked")
+            return 77
+        if not set(arguments.only) <= set(FROM_WHEEL):
             way.install()
         for walk in arguments.only:
             try:

@@ -147,6 +147,31 @@ def test_a_wheel_for_cuda_12_names_its_packages(project: Project) -> None:
     assert project.made().name.startswith("strata_solvers-1.2.3+cu12-")
 
 
+PORTABLE = """cmake_minimum_required(VERSION 3.25)
+project(pigeon LANGUAGES C)
+include(%s)
+file(WRITE ${CMAKE_BINARY_DIR}/pigeon.c "int pigeon(void) { return 1; }")
+add_library(pigeon SHARED ${CMAKE_BINARY_DIR}/pigeon.c)
+strata_portable(pigeon "$ORIGIN/..")
+install(TARGETS pigeon DESTINATION strata)
+"""
+
+
+@pytest.mark.parametrize(("cuda", "folders"), [
+    ("", []), ("12.8", ["cublas/lib", "cuda_runtime/lib", "cusolver/lib", "cusparse/lib", "nvjitlink/lib"]), ("13.0", ["cu13/lib"])])
+def test_where_a_wheel_looks_for_libraries(project: Project, cuda: str, folders: list[str]) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("there is no cmake")
+    build, module = project.folder / "build", CARRY.parents[2] / "cmake/StrataPortable.cmake"
+    (project.folder / "CMakeLists.txt").write_text(PORTABLE % module)
+    options = ["-DKokkos_ENABLE_CUDA=ON", f"-DCUDAToolkit_VERSION={cuda}", f"-DCUDAToolkit_VERSION_MAJOR={cuda[:2]}"] if cuda else []
+    for words in (["-S", project.folder, "-B", build, *options], ["--build", build], ["--install", build, "--prefix", project.folder]):
+        subprocess.run(["cmake", *map(str, words)], check=True, capture_output=True)
+    text = subprocess.run(["readelf", "-d", project.folder / "strata/libpigeon.so"], check=True, capture_output=True, text=True).stdout
+    expected = ["$ORIGIN/../strata_solvers.libs", *(f"$ORIGIN/../nvidia/{folder}" for folder in folders), *(["/usr/local/cuda/lib64"] if cuda else [])]
+    assert re.findall(r"\((\w+)\) +Library (?:rpath|runpath): \[(.*)\]", text) == [("RPATH", ":".join(expected))]
+
+
 def test_refuses_what_would_not_be_found(project: Project) -> None:
     pigeon = project.library("libpigeon.so.1", 7, "-Wl,--enable-new-dtags,-rpath,/pigeon/lib")
     wheel = project.wheel([pigeon])
