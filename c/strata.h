@@ -95,7 +95,7 @@ typedef struct strata_options {
   int no_equilibration;   /* factor A as it is, without powers of two on its rows and columns */
   int no_ladder;          /* report a breakdown, rather than try shifts, higher layers, fp64 */
   int refinement;         /* a strata_refinement */
-  double tolerance;       /* on the normwise backward error; default sqrt(n) 2^-52 */
+  double tolerance;       /* bound of the normwise backward error; default sqrt(n) 2^-52 */
   int64_t max_iterations; /* applications of the factor to one column */
   int64_t restart;        /* basis vectors of GMRES; default 30 */
   int jitter;             /* 1: where A is not positive definite, factor A with the least power of
@@ -136,8 +136,8 @@ typedef struct strata_solve_report {
   int64_t climbs;             /* factorisations on higher rungs, for want of convergence */
   double backward_error;      /* max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf) */
   double hpl_scaled_residual; /* backward_error / (n 2^-52) */
-  double seconds;             /* without the factorisations of climbs */
-  double relative_residual; /* for D A D: ||r_j||_inf / (||A||_inf ||x_j||_inf), rounding counted */
+  double seconds;             /* time without the factorisations of climbs */
+  double relative_residual; /* max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) with D A D, and rounding */
 } strata_solve_report;
 
 /* A Cholesky factorisation in layers; opaque. */
@@ -342,7 +342,7 @@ STRATA_API strata_status strata_sbackward_errors_batched(
 /* Choices of a sparse solver; 0 or NULL in a member means the default. */
 typedef struct strata_sparse_options {
   size_t struct_size;         /* sizeof(strata_sparse_options) */
-  char const* solver;         /* as strata solve --method takes it: "auto", "cg", "gmres", ... */
+  char const* solver;         /* name for strata solve --method: "auto", "cg", "gmres", ... */
   char const* preconditioner; /* "auto", "none", "jacobi", "gs", "amg", ... */
   char const* precision;      /* the preconditioner's: "fp32", "fp64", "fp16", "bf16" */
   double tolerance;           /* bound of ||b - A x|| / ||b||; default 1e-10 */

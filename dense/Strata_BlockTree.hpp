@@ -27,7 +27,7 @@ enum class LeafSolve {
 /// What the operands of a product are rounded to: see `tree_trsm`.
 enum class Products {
   AsStored,  ///< B enters as it is
-  Layered,   ///< to the layer of the block of L
+  Layered,   ///< rounded to the layer of the block of L
 };
 
 /// What the sizes do not say.

@@ -81,7 +81,7 @@ struct CholeskyReport {
   double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;
   double factor_flop_per_s = 0;  ///< rate of the last attempt, n^3/3 flops; 0 where it broke down
   ConditionEstimate
-      condition;  ///< as `CholeskyFactor::condition` found it; its value is 0 until then
+      condition;  ///< result of `CholeskyFactor::condition`; its value is 0 until then
 };
 
 namespace detail {

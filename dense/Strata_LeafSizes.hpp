@@ -18,7 +18,7 @@ namespace strata::dense {
 /// as few as there can be. The left half of the tree is then half of the columns.
 struct LeafSizeRule {
   std::int64_t divisor, unit, least, most, whole = 0;  ///< numbers of the formula above
-  bool even = false;                                   ///< without a divisor above `most`
+  bool even = false;                                   ///< no divisor is above `most`
 
   /// The leaf size of an n x n matrix.
   std::int64_t operator()(std::int64_t n) const {

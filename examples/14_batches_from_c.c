@@ -30,7 +30,7 @@ int main(void) {
 
   if (!C || !L || !c || !w || !log_dets || !errors || !info) return 1; /* no memory */
   for (int64_t b = 0; b < series; ++b) {
-    fill(b, C + b * matrix, c + b * n); /* to measure errors with */
+    fill(b, C + b * matrix, c + b * n); /* errors are measured with these */
     fill(b, L + b * matrix, w + b * n);
   }
 

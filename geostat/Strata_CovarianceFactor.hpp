@@ -64,8 +64,8 @@ struct CovarianceFactorOptions {
   /// Hears what part of the matrix is filled, 0 to 1, at last 1:
   /// `ooc::TileMatrixOptions::on_progress`; of a whole one 1.
   std::function<void(double)> on_fill = {};
-  std::function<void(ooc::Task const&)> on_task = {};  ///< as of `ooc::CholeskyOptions`, in tiles
-  std::function<void(int, double)> on_silence = {};    ///< as of `ooc::CholeskyOptions`
+  std::function<void(ooc::Task const&)> on_task = {};  ///< see `ooc::CholeskyOptions`; in tiles
+  std::function<void(int, double)> on_silence = {};    ///< see `ooc::CholeskyOptions`
   /// The ranks that hold the matrix together, as in `TileMatrixOptions`: All ranks make the same
   /// calls with the factor, with the same arguments, and get the same results. max_bytes counts for
   /// each rank. Empty: one.
@@ -81,7 +81,7 @@ struct CovarianceFactorOptions {
 struct CovarianceFactorReport {
   ooc::TileStorage storage = ooc::TileStorage::Host;  ///< Host or Devices
   std::string no_room = {};             ///< why it is not on devices that might have held it, or ""
-  bool whole = false;                   ///< on one device, not in tiles; it counts as one
+  bool whole = false;                   ///< all on one device, not in tiles; it counts as one
   std::int64_t n = 0, tile_size = 0;    ///< order of the matrix, and of a tile
   std::array<std::int64_t, 4> tiles{};  ///< numbers of tiles in fp64, fp32, fp16 and fp8_e4m3
   std::size_t bytes = 0;                ///< bytes of the tiles; with several ranks, of this one's

@@ -34,8 +34,8 @@ using strata::name_of;
 
 /// One evaluation of the likelihood.
 struct FitStep {
-  std::int64_t evaluation;  ///< from 1
-  MaternCovariance theta;   ///< where
+  std::int64_t evaluation;  ///< number of the evaluation, from 1
+  MaternCovariance theta;   ///< its parameters
   Likelihood likelihood;    ///< there
   double best;              ///< largest log-likelihood until now
 };

@@ -61,8 +61,8 @@ KOKKOS_INLINE_FUNCTION double distance(Metric metric, Location const& a, Locatio
 
 /// Where observations were made.
 struct Locations {
-  std::vector<double> x;              ///< or degrees of longitude
-  std::vector<double> y;              ///< or degrees of latitude
+  std::vector<double> x;              ///< x, or degrees of longitude
+  std::vector<double> y;              ///< y, or degrees of latitude
   Metric metric = Metric::Euclidean;  ///< how their distance is measured
   /// The number, from 0, that each had before it was `permuted`, by which messages name it; empty:
   /// its position here.
@@ -146,7 +146,7 @@ std::vector<std::int64_t> hilbert_order(std::span<double const> x, std::span<dou
 
 /// An order of locations before they become rows of a matrix.
 enum class Ordering : std::uint8_t {
-  Given,    ///< as they are
+  Given,    ///< the order that they have
   Morton,   ///< `morton_order`
   Hilbert,  ///< `hilbert_order`
 };

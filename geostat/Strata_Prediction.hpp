@@ -18,7 +18,7 @@ struct PredictionOptions {
   /// constant mean.
   std::vector<std::vector<double>> trend_columns = {};
   NuggetIs nugget = NuggetIs::Error;  ///< what it is there
-  bool variances = true;              ///< without them a prediction costs 2 n flops, not n^2
+  bool variances = true;  ///< asks for variances; a prediction alone costs 2 n flops, not n^2
   /// Hears, after each block of locations, what part of them is done.
   std::function<void(double)> on_progress = {};
 };

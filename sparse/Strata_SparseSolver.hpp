@@ -82,8 +82,8 @@ struct SparseReport {
   int restart = 0;               ///< basis vectors of GMRES and FGMRES
   int columns_abreast = 1;       ///< columns that CG solved for in step, this one included
   bool contradicts_empty_row =
-      false;             ///< b is not 0 where a row of A is empty: there is no solution
-  std::string obstacle;  ///< to climbing on: the text of a MemoryError; empty: there was none
+      false;                     ///< b is not 0 where a row of A is empty: there is no solution
+  std::string obstacle;          ///< text of the MemoryError that left a method out; empty: none
   std::int64_t iterations = 0;   ///< iterations of all attempts
   double relative_residual = 0;  ///< ||b - A x|| / ||b||, fp64
   double tolerance = 0;          ///< bound of that, the absolute one considered

@@ -51,7 +51,7 @@ Exit hpgmxp(HpgmxpRequest const& request);
 
 /// What was asked for and what came out.
 struct HpgmxpOutcome {
-  RunFacts run;  ///< for the public codes' report
+  RunFacts run;  ///< facts for the public codes' report
   sparse::HpgmxpOptions options;
   sparse::HpgmxpResult result;
   std::int64_t estimated_bytes = 0;  ///< bytes that each rank is estimated to need

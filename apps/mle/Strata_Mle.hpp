@@ -181,7 +181,7 @@ struct Outlier {
 /// What the observations say of each other.
 struct ValidationSummary {
   geostat::CrossValidation of;
-  std::string folds;              ///< as asked for; empty: one by one
+  std::string folds;              ///< folds that were asked for; empty: one by one
   std::vector<Outlier> outliers;  ///< the five largest |z|
 };
 
@@ -272,8 +272,8 @@ void explain(MleResult const& result);
 Report report(MleResult const& result);
 
 /// Let the factors that are made with `how` tell how far they are, in two phases, and end the run
-/// where a signal asks for it. A factor that is kept keeps these functions: set the returned flag
-/// to false to stop them.
+/// where a signal asks for it. A factor that is kept keeps these functions. They stop once the
+/// returned flag is false.
 std::shared_ptr<std::atomic<bool>> watch_factors(geostat::CovarianceFactorOptions& how,
                                                  std::int64_t n, std::string const& of,
                                                  Progress& progress);

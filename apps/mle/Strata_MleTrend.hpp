@@ -27,7 +27,7 @@ struct TrendTerms {
   };
 
   bool constant = true;
-  std::vector<Term> terms;  ///< beside it
+  std::vector<Term> terms;  ///< terms beside it
 
   /// "0", "1", or terms separated by commas, with a constant unless one of them is 0. A term is a
   /// product, as "x*elev", of NAME, NAME^K, log(NAME) and sqrt(NAME); "poly2" is all terms of the

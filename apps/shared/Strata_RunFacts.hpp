@@ -25,11 +25,10 @@ struct RunFacts {
     std::string name;
     int ranks;
   };
-  std::string command;  ///< the command line, as a shell takes it
-  std::string started;  ///< UTC, as "2026-01-31T23:59:59Z"
-  std::string mpi;      ///< library and version
-  std::vector<HostRanks>
-      hosts;  ///< on rank 0, in the order of their first ranks; nothing elsewhere
+  std::string command;           ///< the command line, as a shell takes it
+  std::string started;           ///< UTC, as "2026-01-31T23:59:59Z"
+  std::string mpi;               ///< library and version
+  std::vector<HostRanks> hosts;  ///< hosts in the order of their first ranks; on rank 0 alone
   int ranks = 1;
   /// The most resident memory that a rank had at any time, over the ranks.
   double least_peak_bytes = 0, most_peak_bytes = 0;

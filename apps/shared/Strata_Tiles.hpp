@@ -87,7 +87,7 @@ struct Tiles {
   std::int64_t size;                  ///< order of a tile
   Rung rung;                          ///< rung of the ladder that held, or was the last
   std::vector<ooc::CholeskyAttempt> const& attempts;
-  std::string map;  ///< as `PrecisionMap::to_text` writes it; empty: there is no factor
+  std::string map;  ///< text of `PrecisionMap::to_text`; empty: there is no factor
 };
 
 /// The lines of such a map.

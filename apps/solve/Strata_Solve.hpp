@@ -62,7 +62,7 @@ struct SolveOptions {
 
   std::string matrix;      ///< path of a .mtx, .mtx.gz, .npy or raw file
   MatrixFile file;         ///< what it says, once it is looked at
-  std::string file_error;  ///< or why it can't be read
+  std::string file_error;  ///< reason why it can't be read
   std::string locations;   ///< path of a station file
   std::optional<MatrixKind> kind;
   bool matern = false;  ///< generate a Matern covariance of synthetic locations
@@ -74,7 +74,7 @@ struct SolveOptions {
 
   std::optional<dense::LayerList> layers;  ///< none: the library's choice
   std::int64_t leaf = 0;                   ///< 0: the library's choice
-  bool jitter = false;                     ///< on the diagonal, where A needs it
+  bool jitter = false;                     ///< more on the diagonal, where A needs it
   dense::RefinementOptions refinement;
   bool log_determinant = false;
 

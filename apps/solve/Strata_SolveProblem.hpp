@@ -29,7 +29,7 @@ struct ProblemSummary {
   std::optional<std::int64_t> entries;  ///< listed in the file
   std::optional<double> condition;      ///< where it is prescribed
   std::size_t bytes_needed = 0;         ///< bytes of memory for the matrix and all that is computed
-  std::uint64_t scratch_bytes = 0;      ///< on disk, for a text file that is read by tiles
+  std::uint64_t scratch_bytes = 0;      ///< bytes on disk, for text that is read by tiles
 
   char const* read_or_generate() const { return format == "generated" ? "generate" : "read"; }
 };

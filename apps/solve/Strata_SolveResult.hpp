@@ -23,8 +23,8 @@ class Report;
 
 /// Wall time of what the program did.
 struct Seconds {
-  double read = 0;      ///< or generate, and make the right-hand sides
-  double transfer = 0;  ///< to the device and back
+  double read = 0;      ///< time to read or generate, and to make the right-hand sides
+  double transfer = 0;  ///< time to the device and back
   double fill = 0;      ///< tiles
   double factor = 0;    ///< the call of `cholesky`
   double solve = 0;     ///< the call of `solve`, with the factorisations of rungs climbed there

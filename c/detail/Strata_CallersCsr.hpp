@@ -62,7 +62,7 @@ struct CsrSource {
 struct CsrFaults {
   static constexpr std::int64_t none = INT64_MAX;
   std::int64_t begins =
-      none;  ///< whose begin is not between 0 and its end, or whose end is beyond the entries
+      none;  ///< row whose begin is not between 0 and its end, or whose end is too large
   std::int64_t columns = none;   ///< first row with a column outside
   std::int64_t infinite = none;  ///< first row with a value that is not finite
 };

@@ -24,8 +24,8 @@ template <class MemorySpace>
 struct ResiduePlanes {
   std::int8_t* data = nullptr;       ///< the first number modulo the first modulus
   std::int64_t rows = 0, depth = 0;  ///< m and k
-  std::int64_t ld = 0, plane = 0;  ///< from a row, and from a modulus, to the next; multiples of 16
-  int moduli = 0;                  ///< S
+  std::int64_t ld = 0, plane = 0;    ///< distances of rows and of moduli; multiples of 16
+  int moduli = 0;                    ///< S
 
   /// Rows [i, i + count).
   ResiduePlanes row_block(std::int64_t i, std::int64_t count) const {

@@ -112,8 +112,8 @@ MatrixMarketShare read_matrix_market_share(std::string const& path, int share, i
                                            ReadOptions const& options = {});
 
 /// Entries at one position become one with their sum, in the place of the first; `A.added` counts
-/// the others. False, and A is of no use, where a sum is not finite. Cost: linear for a list sorted
-/// by columns or by rows, else n log n.
+/// the others. False, and A is of no use, where a sum is not finite. Cost: linear if columns or
+/// rows ascend, else n log n.
 bool add_entries_at_one_position(CoordinateMatrix& A);
 
 /// The whole matrix, zeros included and both triangles if symmetric.

@@ -121,7 +121,7 @@ struct alignas(16) Scratch {
   static constexpr int most_sums = threads * Pack<fp8_e4m3>::size + outputs;
   S x[2][widest];            ///< numbers of two chunks in turn
   S parts[slices][outputs];  ///< parts of the sums over lanes
-  S sums[most_sums];         ///< over chunks, by the lanes
+  S sums[most_sums];         ///< sums over chunks, by the lanes
   int turn;
 
   /// A leaf's numbers, behind the sums over them.

@@ -69,7 +69,7 @@ std::string describe(Breakdown const& breakdown);
 struct NonFiniteEntry : ValueError {
   /// Entry (i, j), from 0.
   NonFiniteEntry(std::int64_t i, std::int64_t j);
-  std::int64_t row, col;  ///< from 0
+  std::int64_t row, col;  ///< indices from 0
 };
 
 /// What f() returns, for the matrix of which a caller gave the upper triangle, or the lower one: a

@@ -30,16 +30,16 @@ struct SolveReport {
   double backward_error = 0;       ///< max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf)
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
   double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)
-  std::int64_t iterations = 0;     ///< over all rungs
+  std::int64_t iterations = 0;     ///< iterations on all rungs
   int climbs = 0;        ///< times the ladder was climbed because a refinement did not converge
-  std::string obstacle;  ///< to climbing on: the text of a MemoryError; empty: there was none
-  double seconds = 0;    ///< without the factorisations of climbs, which the factor's report counts
+  std::string obstacle;  ///< text of the MemoryError that ended the climb; empty: none
+  double seconds = 0;    ///< time but for the factorisations of climbs, which the factor reports
 };
 
 /// How far to climb.
 enum class Climb {
-  Higher,    ///< to the next rung of more accuracy that holds
-  ToTheTop,  ///< to the last: A seems to be indefinite, by less than the others can tell
+  Higher,    ///< the next rung of more accuracy that holds
+  ToTheTop,  ///< the last rung: A seems to be indefinite, by less than the others can tell
 };
 /// What became of the attempt that is left so.
 constexpr Outcome outcome_of(Climb how) {

@@ -19,7 +19,7 @@ struct CrossValidation {
   std::vector<double> residual;  ///< observed less predicted; NaN: the others do not tell the trend
   std::vector<double>
       variance;  ///< variance of the residual: the prediction's and the observation's nugget
-  double mean_error = 0, rmse = 0;  ///< over all that have a prediction
+  double mean_error = 0, rmse = 0;  ///< means over all that have a prediction
   /// Mean of (residual / sd)^2; near 1 where variances are right.
   double mean_square_z = 0;
   std::array<double, 3> coverage{};  ///< part of them inside the intervals of `coverage_levels`

@@ -118,7 +118,7 @@ class Call {
   /// Throws   Error if not; what a signal's handler raises: KeyboardInterrupt.
   void require_wanted() const;
 
-  void const* object = nullptr;  ///< whose turn it has
+  void const* object = nullptr;  ///< object whose turn it has
 
  private:
   bool is_apart_;

@@ -23,7 +23,7 @@ struct Candidate {
   /// Seconds of the preconditioner's set-up.
   double set_up_seconds = 0;
   double iteration_seconds = 0;  ///< seconds of one iteration
-  double iterations = 0;         ///< to a relative residual of 1e-10
+  double iterations = 0;         ///< iterations to a relative residual of 1e-10
   int restart = 0;               ///< restart of GMRES, where it is not the options'
   std::string reason = {};       ///< why it is where it is in a list, a clause
 

@@ -15,7 +15,7 @@ struct HostCsr;
 
 /// What of a matrix tells how many iterations it will take.
 struct MatrixFacts {
-  std::int64_t rows = 0, entries = 0;  ///< over all ranks
+  std::int64_t rows = 0, entries = 0;  ///< numbers on all ranks
   bool symmetric = false;              ///< equal values above and below the diagonal
   bool positive = false;               ///< all of the diagonal is
   std::int64_t zero_diagonal = 0;      ///< rows

@@ -10,8 +10,8 @@ namespace strata::sparse {
 /// The method of a sparse solve.
 enum class SolverKind {
   Automatic,           ///< see `SparseSolver`
-  ConjugateGradients,  ///< for symmetric positive definite matrices
-  Minres,              ///< for symmetric matrices, with a positive definite preconditioner
+  ConjugateGradients,  ///< CG, for symmetric positive definite matrices
+  Minres,              ///< MINRES, for symmetric matrices, with a positive definite preconditioner
   Gmres,               ///< GMRES-IR
   Fgmres,              ///< flexible GMRES, whose preconditioner may change
   BiCgStab,            ///< short recurrences for any matrix

@@ -25,7 +25,7 @@ namespace strata::sparse {
 /// What of the benchmark is run.
 enum class RunType {
   Benchmark,        ///< validation, mixed phase, fp64 phase
-  BenchmarkNoRef,   ///< without the fp64 phase
+  BenchmarkNoRef,   ///< the benchmark without the fp64 phase
   StandaloneMixed,  ///< the mixed phase alone
   StandaloneRef,    ///< the fp64 phase alone
   Validation,       ///< the validation alone

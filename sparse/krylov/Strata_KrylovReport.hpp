@@ -14,9 +14,9 @@ namespace strata::sparse {
 
 /// How the length of a Krylov vector is found once those before it are subtracted twice (CGS2).
 enum class BasisNorm {
-  /// from the sums of the second subtraction (Pythagoras): two sums over the ranks in an iteration
+  /// the sums of the second subtraction give it (Pythagoras): two sums over ranks in an iteration
   Derived,
-  Summed,  ///< from a third sum, over the resulting vector, as HPG-MxP's rules write it
+  Summed,  ///< a third sum over the resulting vector gives it, as HPG-MxP's rules write
 };
 
 /// What a tolerance bounds.

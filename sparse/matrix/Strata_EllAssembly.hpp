@@ -24,7 +24,7 @@ namespace strata::sparse {
 /// The rows of a KokkosSparse::CrsMatrix, or of anything with its members graph and values.
 template <class CrsMatrix>
 struct CrsRows {
-  CrsMatrix matrix;  ///< whose rows they are
+  CrsMatrix matrix;  ///< matrix whose rows they are
 
   /// Calls emit(column, value) for each entry.
   template <class Emit>
@@ -39,7 +39,7 @@ struct CrsRows {
 /// ones too, are left out.
 template <class Matrix>
 struct EllRows {
-  Matrix matrix;  ///< whose rows they are
+  Matrix matrix;  ///< matrix whose rows they are
 
   /// Calls emit(column, value) for each entry but the padding.
   template <class Emit>

@@ -36,7 +36,7 @@ enum class Sweep {
 
 /// How the columns of a slice of rows are stored, from the fewest bytes to the most.
 enum class Columns : std::uint8_t {
-  Shared,  ///< as distances from the diagonal that all rows of the slice share
+  Shared,  ///< distances from the diagonal that all rows of the slice share
   Narrow,  ///< 16 bits for each entry, counted from the slice's first column
   Wide,    ///< 32 bits for each entry
 };

@@ -27,7 +27,7 @@ enum class ModelProblem {
 
 /// Points of a model problem.
 struct ModelSize {
-  std::int64_t nx = 1, ny = 1, nz = 1;  ///< along x, y and z
+  std::int64_t nx = 1, ny = 1, nz = 1;  ///< points along x, y and z
 };
 
 /// The names of its values, for `name_of` and `from_name`.

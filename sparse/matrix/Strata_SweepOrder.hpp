@@ -55,7 +55,7 @@ SweepOrder<typename Exec::memory_space> natural_order(Exec const& exec, std::int
 /// The rows of P A P' (row source); columns from A.rows() on, the halo's, keep their numbers.
 template <class Matrix>
 struct PermutedRows {
-  Matrix A;  ///< whose rows they are
+  Matrix A;  ///< matrix whose rows they are
   /// The old row of each new one, and the new row of each old one.
   Vector<std::int32_t, typename Matrix::MemorySpace> old_row, new_row;
 

@@ -29,7 +29,7 @@ struct TransferHierarchy {
   /// A matrix and the transfers to the next one.
   struct Level {
     DistributedMatrix<Exec> A;  ///< matrix of this level
-    Transfer<Exec> P, R;        ///< from the next level, and to it; none on the last
+    Transfer<Exec> P, R;        ///< transfers from the next level, and to it; none on the last
     double largest = 0;         ///< eigenvalue of D^-1 A, D its diagonal; 0: nothing is known
   };
   std::vector<Level> levels;                ///< the finest first

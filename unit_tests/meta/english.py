@@ -4,7 +4,7 @@
 """English that a non-native reader follows at once: english.py ROOT [--list] [FOLDER ...]
 
 Counts, over all C++, Markdown and docstrings of Python that git tracks, what is hard to read; each count has a limit that may only shrink.
-A fragment is a doc comment that begins with of, that, with, by or in, and so says neither a subject nor a noun. A long sentence has more
+A fragment is a doc comment that begins with of, that, with, by or in, or in small letters with to, from, whose and their like, and so says neither a subject nor a noun. A long sentence has more
 than 30 words; a span of code is one word. A pronoun is one that stands for a noun elsewhere: "that of", "those of", "of it", "be it". Exit status 1 where a limit is passed, or is so far above its count that it must be lowered.
 --list names each place, in the folders or files that are given, or in all.
 """
@@ -25,7 +25,7 @@ SOURCES = ("*.hpp", "*.cpp", "*.h", "*.c", "*.in")
 NOT_WORDS = re.compile(r"SPDX-|NOLINT|clang-format|https?://")
 COMMENT = re.compile(r"^(?P<code>(?:[^\"/]|\"(?:\\.|[^\"\\])*\"|/(?!/))*?)(?P<mark>///<|///|//)(?P<text>.*)$")
 LABEL = re.compile(r"^ ?(?:[A-Z][A-Za-z/]+(?:, [A-Z][a-z]+)* {2,}|[-*] |\d+\. )")
-FRAGMENT = re.compile(r"^(of|that|with|by|in)\b", re.I)
+FRAGMENT = re.compile(r"^((?i:of|that|with|by|in)|to|from|or|over|whose|without|beside|along)\b")
 # A clause that leads to a subject and a verb is no fragment: "In fp64, `solve` ...", "With MPI, all ranks ...".
 LEADING = re.compile(r"^(With|By|In)\b[^,.;:]*, \S|^(With|By|In)\b.*\b(is|are|has|have|does|do|takes|needs|can|may|must|gives|returns)\b")
 END = re.compile(r"(?<=[^.][.!?])[)\"*]*\s+|(?<=[.!?])[)\"*]*\s+(?=[A-Z`\[(*\"|])")
@@ -174,7 +174,8 @@ def self_test():
             "/// The sum\n/// of two.\nchar const* c = \"/// of x\";\n/// With MPI all ranks have the sum.\nint d;  // of no doc comment\n")
     assert not kinds("a.hpp", good), kinds("a.hpp", good)
     for bad, line in (("int a;  ///< of this rank\n", 1), ("int a;\n/// By rows.\nint b;\n", 2), ("int a;   ///< first\nint b;  ///< that it has\n", 2),
-                      ("int a;  ///< the sum\n        ///< of two\nint b;  ///< in bytes\n", 3)):
+                      ("int a;  ///< the sum\n        ///< of two\nint b;  ///< in bytes\n", 3),
+                      ("int a;  ///< to the next row\n", 1), ("int a;\n/// whose rows they are\nint b;\n", 2)):
         assert kinds("a.hpp", bad) == [(line, "fragments")], (bad, kinds("a.hpp", bad))
     assert kinds("a.h", "int a;  /* the sum\n         * of two */\nint b; /* of x */\n") == [(3, "fragments")]
     words = lambda count: "It has " + "very " * (count - 3) + "many"

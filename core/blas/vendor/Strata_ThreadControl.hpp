@@ -14,7 +14,7 @@ namespace strata::vendor {
 /// How a library is told its number of threads, by functions that are found in it at run time.
 class ThreadControl {
  public:
-  enum class Scope : std::uint8_t { Thread, Process };  ///< whose number it is
+  enum class Scope : std::uint8_t { Thread, Process };  ///< owner of the number
   using Get = int (*)();
   using Exchange = int (*)(int);  ///< sets a number and returns what sets the one before again
 

@@ -17,7 +17,7 @@ struct Int8Product {
   std::int32_t* c;                         ///< m x n
   std::int64_t m, n, k;                    ///< multiples of 16
   std::int64_t lda, ldb, ldc;              ///< distances of rows, rows and columns; multiples of 16
-  std::int64_t plane_a, plane_b, plane_c;  ///< from one p to the next
+  std::int64_t plane_a, plane_b, plane_c;  ///< distances from one p to the next
   int count;
   bool accumulate;
 };

@@ -15,7 +15,7 @@ namespace strata::detail {
 
 /// A field of a line.
 struct Field {
-  std::string_view text;  ///< without its quotes
+  std::string_view text;  ///< cell without its quotes
   bool quoted;
 };
 
@@ -46,8 +46,8 @@ struct TableColumns {
   bool is_used(std::size_t column) const;
 };
 
-/// The columns of these names and more of numbers, as in StationColumns, or the columns by the rule
-/// of `read_stations`.
+/// The columns of these names and more of numbers, as in StationColumns, or the columns that the
+/// rule of `read_stations` chooses.
 ///
 /// Throws   IoError that says what was found where a column is not there, there twice, or not to be
 ///          told from others.

@@ -91,7 +91,7 @@ struct FirstScale {
   bool failed;     ///< b or ||A|| is not finite
   int exponent;    ///< what is solved is A (2^-exponent x) = 2^-exponent b, with b about ||A||
   double b_max;    ///< scaled so
-  double to_unit;  ///< and by this for M^-1
+  double to_unit;  ///< the factor for M^-1
 
   KOKKOS_INLINE_FUNCTION FirstScale(double largest, double norm)
       : failed(!Kokkos::isfinite(largest) || !Kokkos::isfinite(norm)),

@@ -22,9 +22,9 @@ struct Quality {
   double r_max = 0, x_max = 0;  ///< maxima for the system that is refined
   double r_sum = 0, x_sum = 0;  ///< sums for the system as given
   double given_x_max = 0;       ///< maximum of x as given, in the unit in which it is measured
-  double backward_error = 1;    ///< as given; of x = 0, where all begins
+  double backward_error = 1;    ///< backward error as given; 1 is that of x = 0, where all begins
   double refined_error = 1;     ///< the backward error of the system that is refined
-  double excess = std::numeric_limits<double>::infinity();  ///< over the goal; <= 1: reached
+  double excess = std::numeric_limits<double>::infinity();  ///< ratio to the goal; <= 1: reached
   /// ratio to the least that is asked for; <= 1: converged
   double shortfall = std::numeric_limits<double>::infinity();
   double refined_x_sum = 0;  ///< sum of x for the system that is refined

@@ -20,7 +20,7 @@ class RefinementMemory {
   /// The last two are what a solve scales its B to, and refines.
   enum Vector : std::int64_t { Iterate, Residual, Correction, Right, Solution };
   static constexpr std::int64_t of_refinement = Right,
-                                of_solve = Solution + 1;  ///< so many vectors
+                                of_solve = Solution + 1;  ///< vectors of a solve
 
   RefinementMemory(Exec const& exec, std::int64_t rows, std::int64_t cols, std::int64_t vectors)
       : cols_(cols), vectors_(vectors), kernels_(exec, rows, cols, 1, vectors) {}

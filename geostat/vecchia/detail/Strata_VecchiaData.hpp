@@ -18,12 +18,12 @@ template <class MemorySpace>
 struct VecchiaData {
   Locations locations;
   Trend trend;
-  bool needs_nugget = false;  ///< as two locations coincide, and not all have known errors
+  bool needs_nugget = false;  ///< true if two locations coincide, and not all have known errors
   /// Coefficients of the basis that were taken from the values before.
   std::vector<double> taken;
   std::int64_t largest = 0, pairs = 0;  ///< members of the largest block; pairs in all blocks
   BlockViews<MemorySpace> blocks;
-  Points<MemorySpace> points;                 ///< without directions
+  Points<MemorySpace> points;                 ///< locations without directions
   Kokkos::View<double*, MemorySpace> errors;  ///< known variances; none: empty
   Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace> columns;  ///< [y Q], y less Q `taken`
 };

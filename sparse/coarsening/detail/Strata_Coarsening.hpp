@@ -32,7 +32,7 @@ struct Coarsening {
   TransposedIndex<Exec> R;  ///< P', by nodes
   WholeLevel<Exec> coarse;  ///< R A P
   StrongGraph<Exec> F;
-  RowAggregates<Exec> aggregates;  ///< or coarse rows, where they are chosen
+  RowAggregates<Exec> aggregates;  ///< aggregates, or coarse rows where these are chosen
   bool is_classical = false;       ///< P interpolates from coarse rows
   bool is_smoothed = true;         ///< P is, else P0
   BlockCsr<Exec> AP;

@@ -23,13 +23,13 @@ class FloatingParts {
   /// Sync     collective; fences. Throws MemoryError on all ranks.
   FloatingParts(Exec const& exec, DistributedMatrix<Exec> const& A);
 
-  std::int64_t count() const { return count_; }  ///< over all ranks
+  std::int64_t count() const { return count_; }  ///< number on all ranks
   std::int64_t rows() const { return rows_; }    ///< rows in floating parts, over all ranks
   /// Also of the combinations of `modes`, in A's order, of one rank, what A maps to 0. Fences.
   /// Throws MemoryError.
   void add_null_vectors(Exec const& exec, DistributedMatrix<Exec> const& A,
                         std::vector<Wide> const& modes, double norm);
-  int null_vectors() const { return null_.count(); }  ///< beside the constants
+  int null_vectors() const { return null_.count(); }  ///< vectors beside the constants
   bool any() const { return count_ > 0 || null_.count() > 0; }
 
   /// x_i less the mean of x over i's part, without the null vectors' part; x in A's order.
