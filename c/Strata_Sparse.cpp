@@ -3,8 +3,8 @@
 // Sparse systems: a matrix in compressed rows, the solver that chooses, its preconditioner by
 // itself.
 #include <c/detail/Strata_Call.hpp>
-#include <c/detail/Strata_CallersCsr.hpp>
 #include <c/detail/Strata_Options.hpp>
+#include <c/runtime/Strata_CallersCsr.hpp>
 #include <c/runtime/Strata_Held.hpp>
 #include <c/runtime/Strata_SparseSystem.hpp>
 #include <c/strata.h>
@@ -90,67 +90,17 @@ Chosen chosen(strata_sparse_options const* given) {
   return result;
 }
 
-/// The places of a matrix' entries, which outlive their values.
-template <class Index>
-struct Pattern {
-  Pattern(Exec const& exec, std::int64_t n, Index const* first, Index const* columns)
-      : rows(n), begin(exec, first, n + 1, true), entries(last(exec)), column() {
-    STRATA_REQUIRE(ShapeError, entries >= 0, "begin[", n, "] is ", entries, ", must be >= 0");
-    STRATA_REQUIRE(ValueError, entries == 0 || columns != nullptr, "column is a null pointer");
-    column = DeviceNumbers<Index>(exec, columns, entries, true);
-  }
-  std::int64_t last(Exec const& exec) const {
-    Kokkos::View<Index, Kokkos::HostSpace> const found("strata::c::csr::entries");
-    Kokkos::deep_copy(exec, found,
-                      Kokkos::View<Index const, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-                          begin.data() + rows));
-    exec.fence("strata::c::csr::entries");
-    return static_cast<std::int64_t>(found());
-  }
-
-  std::int64_t rows;
-  DeviceNumbers<Index> begin;
-  std::int64_t entries;
-  DeviceNumbers<Index> column;
-};
-
-// Throws   ShapeError, NotFinite naming the first row that is wrong.
-void require_sound(CsrFaults const& faults, std::int64_t columns, std::int64_t entries) {
-  auto const none = CsrFaults::none;
-  STRATA_REQUIRE(ShapeError, faults.begins == none, "row ", faults.begins,
-                 " begins or ends outside the ", entries, " entries, or ends before it begins");
-  STRATA_REQUIRE(ShapeError, faults.columns == none, "row ", faults.columns,
-                 " has a column outside [0, ", columns, ")");
-  if (faults.infinite != none)
-    throw NotFinite(
-        strata::detail::message("row ", faults.infinite, " has a value that is not finite"));
-}
-
-template <class Index>
-Matrix matrix_of(Exec const& exec, Communicator const& comm, Pattern<Index> const& pattern,
-                 double const* value) {
-  require(pattern.entries == 0 || value != nullptr, "value is a null pointer");
-  DeviceNumbers<double> const numbers(exec, value, pattern.entries);
-  CsrSource<Index> const source{pattern.begin.data(), pattern.column.data(), numbers.data()};
-  std::int64_t columns = 0;
-  for (auto const rows : comm.gather(pattern.rows)) columns += rows;
-  comm.agree([&] {
-    require_sound(faults_of(exec, source, pattern.rows, columns, pattern.entries), columns,
-                  pattern.entries);
-    return true;
-  });
-  return Matrix(exec, comm, pattern.rows, source);
-}
-
 /// A matrix, its pattern, and what works with it.
 struct System {
-  using Patterns =
-      std::variant<std::shared_ptr<Pattern<std::int32_t>>, std::shared_ptr<Pattern<std::int64_t>>>;
+  using Patterns = std::variant<std::shared_ptr<CsrPattern<std::int32_t>>,
+                                std::shared_ptr<CsrPattern<std::int64_t>>>;
 
   template <class Index>
   System(std::int64_t n, Index const* begin, Index const* column, double const* value,
          Chosen const& with)
-      : given(with), pattern(std::make_shared<Pattern<Index>>(exec, n, begin, column)), rows(n) {
+      : given(with),
+        pattern(std::make_shared<CsrPattern<Index>>(exec, n, begin, column, true)),
+        rows(n) {
     set_up(value);
   }
 

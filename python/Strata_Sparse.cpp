@@ -6,12 +6,12 @@
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_BindFields.hpp>
+#include <python/detail/Strata_SparseRows.hpp>
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
 #include <sparse/Strata_SparseFields.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
-#include <sparse/matrix/Strata_HostRows.hpp>
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -31,81 +31,20 @@ namespace {
 using namespace nb::literals;
 using namespace sparse;
 using c::Exec, c::Memory;
-using detail::In, detail::InAnywhere, detail::OutAnywhere, detail::Kept;
+using detail::In, detail::InAnywhere, detail::OutAnywhere, detail::Kept, detail::Queue;
 
 using Matrix = DistributedMatrix<Exec>;
 using Reals = Vector<double, Memory>;
-using Integers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Values = Integers;
-
-// The integers of an array of 32 or 64 bits.
-std::vector<std::int64_t> integers(char const* name, Integers const& array) {
-  auto const copy = [&](auto const* first) {
-    return std::vector<std::int64_t>(first, first + array.size());
-  };
-  if (array.dtype() == nb::dtype<std::int32_t>())
-    return copy(static_cast<std::int32_t const*>(array.data()));
-  STRATA_REQUIRE(ValueError, array.dtype() == nb::dtype<std::int64_t>(), name,
-                 " must be of int32 or int64");
-  return copy(static_cast<std::int64_t const*>(array.data()));
-}
-
-// The numbers of an array of fp32 or fp64.
-std::vector<double> reals(char const* name, Values const& array) {
-  auto const copy = [&](auto const* first) {
-    return std::vector<double>(first, first + array.size());
-  };
-  if (array.dtype() == nb::dtype<float>()) return copy(static_cast<float const*>(array.data()));
-  STRATA_REQUIRE(ValueError, array.dtype() == nb::dtype<double>(), name,
-                 " must be of float32 or float64");
-  return copy(static_cast<double const*>(array.data()));
-}
-
-// The rows of a matrix in CSR, or the columns of one in CSC, which is what `line` and `place` say:
-// their names.
-HostRows checked(Integers const& begin, Integers const& column, Values const& value,
-                 std::string const& line, std::string const& place) {
-  HostRows found;
-  found.begin = integers("indptr", begin);
-  found.column = integers("indices", column);
-  found.value = reals("data", value);
-  auto const& values = found.value;
-  auto const n = found.rows(), entries = static_cast<std::int64_t>(values.size());
-  STRATA_REQUIRE(ShapeError,
-                 n >= 0 && found.begin.front() == 0 && found.begin.back() == entries &&
-                     found.entries() == entries,
-                 "A has ", found.begin.size(), " ", line, " pointers, the last ",
-                 found.begin.empty() ? 0 : found.begin.back(), ", ", found.entries(), " ", place,
-                 "s and ", entries, " values, which do not fit");
-  for (std::int64_t i = 0; i < n; ++i) {
-    auto const first = found.begin[static_cast<std::size_t>(i)],
-               end = found.begin[static_cast<std::size_t>(i) + 1];
-    STRATA_REQUIRE(ShapeError, first <= end && end <= entries, "A: ", line, " ", i, " is from ",
-                   first, " to ", end, " of ", entries, " entries");
-    for (auto k = first; k < end; ++k) {
-      auto const j = found.column[static_cast<std::size_t>(k)];
-      STRATA_REQUIRE(ShapeError, j >= 0 && j < n, "A: ", line, " ", i, " has a ", place, " ", j,
-                     ", there are ", n);
-      double const entry = values[static_cast<std::size_t>(k)];
-      STRATA_REQUIRE(ValueError, std::isfinite(entry), "A: ", line, " ", i, " has ", entry, " in ",
-                     place, " ", j, ", must be finite");
-    }
-  }
-  return found;
-}
-
-HostRows rows(Integers const& begin, Integers const& column, Values const& value) {
-  return checked(begin, column, value, "row", "column");
-}
+using detail::Numbers, detail::Rows;
 
 // A matrix, and what works with it. They share its Views, so that a solver's preconditioner is
 // here, too.
 struct System {
-  System(HostRows const& A, SparseOptions const& chosen)
-      : options(chosen), matrix(make_matrix(exec, Communicator(), A)) {}
+  System(Rows const& A, SparseOptions const& chosen, c::Instance const& on)
+      : options(chosen), instance(on ? on : c::new_instance()), matrix(A.matrix(exec)) {}
 
   SparseOptions options;
-  c::Instance instance = c::new_instance();  // before what works on it
+  c::Instance instance;  // before what works on it
   Exec exec = *instance;
   Matrix matrix;
   std::optional<SparseSolver<Exec>> solver;
@@ -116,8 +55,8 @@ class Sparse : public detail::Worked<System> {
  public:
   enum class Role : std::uint8_t { Solver, Preconditioner };
 
-  Sparse(HostRows const& A, SparseOptions const& options, Role role)
-      : Worked(std::in_place, A, options), rows_(A.rows()), entries_(A.entries()) {
+  Sparse(Rows const& A, SparseOptions const& options, Role role, c::Instance const& on)
+      : Worked(std::in_place, A, options, on), rows_(A.rows), entries_(A.entries) {
     System& work = made();
     if (role == Role::Solver)
       work.solver.emplace(work.exec, work.matrix, options);
@@ -125,8 +64,9 @@ class Sparse : public detail::Worked<System> {
       work.preconditioning.emplace(work.exec, work.matrix, options);
   }
   // The solver of another matrix, with what an old one's pattern leaves as it is.
-  Sparse(HostRows const& A, SparseOptions const& options, SparseSolver<Exec> const& old)
-      : Worked(std::in_place, A, options), rows_(A.rows()), entries_(A.entries()) {
+  Sparse(Rows const& A, SparseOptions const& options, SparseSolver<Exec> const& old,
+         c::Instance const& on)
+      : Worked(std::in_place, A, options, on), rows_(A.rows), entries_(A.entries) {
     System& work = made();
     work.solver.emplace(old.updated(work.exec, work.matrix));
   }
@@ -185,21 +125,28 @@ SparseOptions options(std::string const& solver, std::string const& precondition
   return chosen;
 }
 
-std::shared_ptr<Sparse> make(Integers const& begin, Integers const& column, Values const& value,
-                             SparseOptions const& chosen, Sparse::Role role) {
-  auto const A = std::make_shared<HostRows>(rows(begin, column, value));
-  return detail::run(flops(A->entries(), 1), [A, chosen, role](auto&) {
-    return std::make_shared<Sparse>(*A, chosen, role);
+c::Instance instance_of(std::shared_ptr<Queue> const& queue) {
+  return queue ? queue->instance() : c::Instance();
+}
+
+template <Sparse::Role role>
+std::shared_ptr<Sparse> make(std::shared_ptr<Queue> const& queue, Numbers const& begin,
+                             Numbers const& column, Numbers const& value,
+                             SparseOptions const& chosen) {
+  auto const A = detail::given(queue, begin, column, value);
+  return detail::run(flops(A.entries, 1), [A, chosen, on = instance_of(queue)](auto&) {
+    return std::make_shared<Sparse>(A, chosen, role, on);
   });
 }
 
 // In the turn of the old one, whose patterns it takes.
-Solver updated(Solver const& solver, Integers const& begin, Integers const& column,
-               Values const& value) {
-  auto const A = std::make_shared<HostRows>(rows(begin, column, value));
-  return {detail::work_with(solver.of, flops(A->entries(), 1), [A](System& old) {
-    return std::make_shared<Sparse>(*A, old.options, *old.solver);
-  })};
+Solver updated(Solver const& solver, std::shared_ptr<Queue> const& queue, Numbers const& begin,
+               Numbers const& column, Numbers const& value) {
+  auto const A = detail::given(queue, begin, column, value);
+  auto const work = [A, on = instance_of(queue)](System& old) {
+    return std::make_shared<Sparse>(A, old.options, *old.solver, on);
+  };
+  return {detail::work_with(solver.of, flops(A.entries, 1), work)};
 }
 
 // The columns of b and x, each in one piece.
@@ -350,7 +297,7 @@ void bind_sparse(nb::module_& m) {
       .def("apply", &apply, "r"_a.noconvert(), "z"_a.noconvert());
   nb::class_<Solver>(m, "SparseSolver", "A sparse matrix, and what solves with it.")
       .def_prop_ro("rows", [](Solver const& s) { return s.of->rows(); })
-      .def("updated", &updated, "indptr"_a.noconvert(), "indices"_a.noconvert(),
+      .def("updated", &updated, "queue"_a.none(), "indptr"_a.noconvert(), "indices"_a.noconvert(),
            "data"_a.noconvert())
       .def_prop_ro("stream", [](Solver const& s) { return s.of->stream(); })
       .def_prop_ro("entries", [](Solver const& s) { return s.of->entries(); })
@@ -363,24 +310,27 @@ void bind_sparse(nb::module_& m) {
       .def("solve", &solve, "b"_a.noconvert(), "x"_a.noconvert(), "monitor"_a = nb::none());
   m.def(
       "check_lines",
-      [](Integers const& begin, Integers const& column, Values const& value, bool by_row) {
-        checked(begin, column, value, by_row ? "row" : "column", by_row ? "column" : "row");
+      [](Numbers const& begin, Numbers const& column, Numbers const& value, bool by_row) {
+        detail::checked(begin, column, value, by_row ? "row" : "column", by_row ? "column" : "row");
       },
       "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "by_row"_a);
+  using Role = Sparse::Role;
   m.def(
       "sparse_solver",
-      [](Integers const& begin, Integers const& column, Values const& value,
-         SparseOptions const& chosen) {
-        return Solver{make(begin, column, value, chosen, Sparse::Role::Solver)};
+      [](std::shared_ptr<Queue> const& queue, Numbers const& begin, Numbers const& column,
+         Numbers const& value, SparseOptions const& chosen) {
+        return Solver{make<Role::Solver>(queue, begin, column, value, chosen)};
       },
-      "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "options"_a);
+      "queue"_a.none(), "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
+      "options"_a);
   m.def(
       "sparse_preconditioner",
-      [](Integers const& begin, Integers const& column, Values const& value,
-         SparseOptions const& chosen) {
-        return Preconditioner{make(begin, column, value, chosen, Sparse::Role::Preconditioner)};
+      [](std::shared_ptr<Queue> const& queue, Numbers const& begin, Numbers const& column,
+         Numbers const& value, SparseOptions const& chosen) {
+        return Preconditioner{make<Role::Preconditioner>(queue, begin, column, value, chosen)};
       },
-      "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), "options"_a);
+      "queue"_a.none(), "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
+      "options"_a);
 }
 
 }  // namespace strata::python

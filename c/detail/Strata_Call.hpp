@@ -3,6 +3,7 @@
 #ifndef STRATA_C_CALL_HPP
 #define STRATA_C_CALL_HPP
 
+#include <c/runtime/Strata_Runtime.hpp>
 #include <c/strata.h>
 #include <core/Strata_Errors.hpp>
 
@@ -42,11 +43,6 @@ strata_status call(char const* function, Function&& f) noexcept {
 struct WrongArgument : Error {
   WrongArgument(std::int64_t position, std::string const& text) : Error(text), info(-position) {}
   std::int64_t info;
-};
-
-/// NaN or infinity in a caller's matrix.
-struct NotFinite : Error {
-  using Error::Error;
 };
 
 /// `cause` was thrown when a caller's matrix was overwritten in part already. It has no text of its

@@ -25,6 +25,11 @@ struct NotReady : Error {
   using Error::Error;
 };
 
+/// NaN or infinity in a caller's matrix.
+struct NotFinite : ValueError {
+  using ValueError::ValueError;
+};
+
 /// Version, commit, compiler, Kokkos and its backends, the vendors' libraries.
 std::string configuration_line();
 

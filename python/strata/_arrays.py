@@ -120,17 +120,18 @@ class OnDevice:
     Raises
     ------
     TypeError
-        For another device, or another type of number.
+        For another device, or another type of number than one of `types`.
     """
 
-    def __init__(self, name: str, array: Any, *, is_written: bool = False) -> None:
+    def __init__(self, name: str, array: Any, *, is_written: bool = False, types: tuple[str, ...] = ("float64",)) -> None:
         there, here = _dlpack_device(array), _core.device()
         if there[0] != here[0]:
             raise TypeError(f"{name} is on a GPU (DLPack device {there[0]}), for which this build of Strata has no backend: {_COPY}")
         if there != here:
             raise TypeError(f"{name} is on GPU {there[1]}, Strata works on GPU {here[1]}: copy it there")
-        if not str(array.dtype).endswith("float64"):
-            raise TypeError(f"{name} is of {array.dtype}, must be of float64: another copy in float64 does it")
+        if not str(array.dtype).endswith(types):
+            words = " or ".join(types)
+            raise TypeError(f"{name} is of {array.dtype}, must be of {words}: another copy in {types[0]} does it")
         self.name, self.array, self.is_written = name, array, is_written
         self.shape: tuple[int, ...] = tuple(array.shape)
         self.ndim = len(self.shape)

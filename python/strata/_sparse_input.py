@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sparse matrices of SciPy, and what is known of their unknowns, as the core takes them."""
+"""Sparse matrices of SciPy, CuPy and PyTorch, and what is known of their unknowns, as the core takes them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,46 @@ def set_modes(options: _core.SparseOptions, A: Any, coordinates: Any, near_null_
         raise ShapeError(f"{name} is {_arrays.size_of(values)}, for {unknowns} unknowns; A is of order {A.shape[0]}")
     set_modes = options.set_near_null_space if coordinates is None else options.set_coordinates
     set_modes(np.ascontiguousarray(values).ravel(), columns)
+
+
+def given(A: Any) -> tuple[Any, Any, Any, Any]:
+    """A queue for arrays of the device, or None, and CSR's three arrays as the extension takes them. Raises TypeError, ShapeError."""
+    csr = _torch_rows(A) if str(getattr(A, "layout", "")).startswith("torch.") else _other_rows(A)
+    if csr is None or not _arrays.is_on_device(csr[2]):
+        return (None, *rows(A if csr is None else _scipy_matrix(A, csr)))
+    begin, column, value = csr
+    if str(value.dtype).endswith("float32"):  # a copy on the device
+        value = value.double() if hasattr(value, "double") else value.astype("float64")
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1] or tuple(begin.shape) != (A.shape[0] + 1,):
+        raise ShapeError(f"A is {_arrays.size_of(A)} with {len(begin)} row pointers, must be square with one more than rows")
+    whole = ("int64", "int32")
+    arrays = (_arrays.OnDevice("A's row pointers", begin, types=whole), _arrays.OnDevice("A's columns", column, types=whole))
+    queue = _core.Queue()
+    return (queue, *(array.given_to(queue.stream) for array in (*arrays, _arrays.OnDevice("A", value))))
+
+
+def _torch_rows(A: Any) -> tuple[Any, Any, Any]:
+    if not str(A.layout).endswith("sparse_csr"):
+        raise TypeError(f"A is a tensor in the layout {A.layout}: A.to_sparse_csr() has its rows")
+    return A.crow_indices(), A.col_indices(), A.values().detach()
+
+
+def _other_rows(A: Any) -> tuple[Any, Any, Any] | None:
+    """Of CuPy's matrices, in whatever format, and others that look like them; None of SciPy's."""
+    import scipy.sparse
+
+    if scipy.sparse.issparse(A) or not hasattr(A, "tocsr"):
+        return None
+    csr = A.tocsr()
+    return csr.indptr, csr.indices, csr.data
+
+
+def _scipy_matrix(A: Any, csr: tuple[Any, Any, Any]) -> Any:
+    """The matrix of three arrays in host memory."""
+    import scipy.sparse
+
+    begin, column, value = (_arrays.as_numpy("A", array) for array in csr)
+    return scipy.sparse.csr_array((value, column, begin), shape=tuple(A.shape))
 
 
 def rows(A: Any) -> tuple[Any, Any, Any]:

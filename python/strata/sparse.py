@@ -31,7 +31,8 @@ class Solver:
 
     Parameters
     ----------
-    A : scipy.sparse matrix or array of float64 or float32, (n, n)
+    A : sparse matrix of SciPy, CuPy or PyTorch (CSR) of float64 or float32, (n, n)
+        On the device that Strata works on it stays there; the host has counts alone.
         Its rows are copied, float32 without a copy in float64 before. CSR with sorted columns and 32 or 64-bit indices is copied once; other formats are converted first.
     solver : {"auto", "cg", "minres", "gmres", "fgmres", "bicgstab", "direct"}
         "auto": as is fastest, or does at last. "cg" and "minres" are for symmetric matrices, "direct" factors the matrix.
@@ -111,8 +112,7 @@ class Solver:
         )
         _sparse_input.set_modes(self._options, A, coordinates, near_null_space)
         self._last_solve: SparseReport | None = None
-        indptr, indices, data = _sparse_input.rows(A)
-        self._core = _core.sparse_solver(indptr, indices, data, self._options)
+        self._core = _core.sparse_solver(*_sparse_input.given(A), self._options)
         _warn(self._core.set_up.matrix_remarks)
 
     def update(self, A: Any) -> None:
@@ -124,15 +124,14 @@ class Solver:
 
         Parameters
         ----------
-        A : scipy.sparse matrix or array of float64, (n, n)
+        A : sparse matrix, (n, n), as for `Solver`
 
         Raises
         ------
         ShapeError, TypeError, ValueError, MemoryError
             As `Solver`, which is then as it was.
         """
-        indptr, indices, data = _sparse_input.rows(A)
-        self._core = self._core.updated(indptr, indices, data)
+        self._core = self._core.updated(*_sparse_input.given(A))
         _warn(self._core.set_up.matrix_remarks)
 
     @property
@@ -231,7 +230,7 @@ class Preconditioner:
 
     Parameters
     ----------
-    A : scipy.sparse matrix or array of float64, (n, n)
+    A : sparse matrix, (n, n), as for `Solver`
         As for `Solver`.
     kind : {"amg", "ic", "ilu", "gs", "chebyshev", "l1-jacobi", "jacobi", "direct", "none"}
         A cycle of multigrid, incomplete factors, a symmetric Gauss-Seidel sweep, polynomials, the diagonal, factors, the identity.
@@ -254,8 +253,7 @@ class Preconditioner:
 
     def __init__(self, A: Any, kind: Kind = "amg", *, precision: Precision = "fp32", block_size: int = 0, fill: int = 0) -> None:
         options = _core.SparseOptions("auto", kind, precision, 1e-10, 50, 10000, block_size, fill)
-        indptr, indices, data = _sparse_input.rows(A)
-        self._core = _core.sparse_preconditioner(indptr, indices, data, options)
+        self._core = _core.sparse_preconditioner(*_sparse_input.given(A), options)
 
     @classmethod
     def _of(cls, core: _core.SparsePreconditioner) -> Preconditioner:
@@ -373,7 +371,7 @@ def solve(A: Any, b: AnyArray, x0: AnyArray | None = None, *, monitor: Monitor |
 
     Parameters
     ----------
-    A : scipy.sparse matrix or array of float64, (n, n)
+    A : sparse matrix, (n, n), as for `Solver`
     b : array of float64, (n,) or (n, m)
     x0 : array of float64, shape of `b`, optional
     monitor : callable, optional

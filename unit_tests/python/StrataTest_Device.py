@@ -147,6 +147,26 @@ def test_sparse_systems(package: Package) -> None:
     np.testing.assert_allclose(z, strata.sparse.Preconditioner(A, "amg").apply(b), rtol=1e-12, atol=1e-12 * abs(z).max())
 
 
+def test_sparse_matrices_on_the_device() -> None:
+    one = scipy.sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(40, 40))
+    A = scipy.sparse.kronsum(one, one).tocsr()
+    b = right_hand_side(1600)
+    for name in ("torch", "cupy"):
+        package = Package(name)
+        if name == "torch":
+            parts = [package.there(part) for part in (A.indptr, A.indices, A.data)]
+            there = package.module.sparse_csr_tensor(*parts, size=A.shape)
+        else:
+            there = importlib.import_module("cupyx.scipy.sparse").csr_matrix(A)
+        solver = strata.sparse.Solver(there)
+        x = package.back(solver.solve(package.there(b)))
+        assert np.linalg.norm(A @ x - b) <= 1.001e-10 * np.linalg.norm(b)
+        np.testing.assert_array_equal(x, package.back(strata.sparse.Solver(A).solve(package.there(b))))
+        solver.update(there * 2)
+        assert np.linalg.norm(2 * (A @ package.back(solver.solve(package.there(b)))) - b) <= 1.001e-10 * np.linalg.norm(b)
+        assert np.isfinite(package.back(strata.sparse.Preconditioner(there, "gs").apply(package.there(b)))).all()
+
+
 def test_gradients_on_the_device() -> None:
     torch = Package("torch").module
     functions = importlib.import_module("strata.torch")

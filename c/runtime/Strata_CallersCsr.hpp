@@ -4,14 +4,16 @@
 #define STRATA_C_CALLERS_CSR_HPP
 
 #include <c/runtime/Strata_Operand.hpp>
+#include <comm/Strata_Communicator.hpp>
 #include <core/Strata_Errors.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
 #include <type_traits>
 
-namespace strata::c::detail {
+namespace strata::c {
 
 /// The numbers of a caller where the device works: themselves, or a copy.
 template <class T>
@@ -109,6 +111,65 @@ CsrFaults faults_of(Exec const& exec, CsrSource<Index> const& source, std::int64
   return found;
 }
 
-}  // namespace strata::c::detail
+/// The places of a matrix' entries.
+template <class Index>
+struct CsrPattern {
+  /// `n` rows. What is on the device is used where it is, unless `copies`, which outlive it.
+  ///
+  /// Throws   ShapeError where begin[n] is negative; ValueError; MemoryError.
+  CsrPattern(Exec const& exec, std::int64_t n, Index const* first, Index const* columns,
+             bool copies)
+      : rows(n), begin(exec, first, n + 1, copies), entries(last(exec)), column() {
+    STRATA_REQUIRE(ShapeError, entries >= 0, "begin[", n, "] is ", entries, ", must be >= 0");
+    STRATA_REQUIRE(ValueError, entries == 0 || columns != nullptr, "column is a null pointer");
+    column = DeviceNumbers<Index>(exec, columns, entries, copies);
+  }
+  std::int64_t last(Exec const& exec) const {
+    Kokkos::View<Index, Kokkos::HostSpace> const found("strata::c::csr::entries");
+    Kokkos::deep_copy(exec, found,
+                      Kokkos::View<Index const, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+                          begin.data() + rows));
+    exec.fence("strata::c::csr::entries");
+    return static_cast<std::int64_t>(found());
+  }
+
+  std::int64_t rows;
+  DeviceNumbers<Index> begin;
+  std::int64_t entries;
+  DeviceNumbers<Index> column;
+};
+
+/// Throws   ShapeError, NotFinite naming the first row that is wrong.
+inline void require_sound(CsrFaults const& faults, std::int64_t columns, std::int64_t entries) {
+  auto const none = CsrFaults::none;
+  STRATA_REQUIRE(ShapeError, faults.begins == none, "row ", faults.begins,
+                 " begins or ends outside the ", entries, " entries, or ends before it begins");
+  STRATA_REQUIRE(ShapeError, faults.columns == none, "row ", faults.columns,
+                 " has a column outside [0, ", columns, ")");
+  if (faults.infinite != none)
+    throw NotFinite(
+        strata::detail::message("row ", faults.infinite, " has a value that is not finite"));
+}
+
+/// The matrix with these values, one for each place. Collective.
+///
+/// Throws   ValueError; ShapeError, NotFinite naming the first row that is wrong; MemoryError.
+template <class Index>
+sparse::DistributedMatrix<Exec> matrix_of(Exec const& exec, Communicator const& comm,
+                                          CsrPattern<Index> const& pattern, double const* value) {
+  STRATA_REQUIRE(ValueError, pattern.entries == 0 || value != nullptr, "value is a null pointer");
+  DeviceNumbers<double> const numbers(exec, value, pattern.entries);
+  CsrSource<Index> const source{pattern.begin.data(), pattern.column.data(), numbers.data()};
+  std::int64_t columns = 0;
+  for (auto const rows : comm.gather(pattern.rows)) columns += rows;
+  comm.agree([&] {
+    require_sound(faults_of(exec, source, pattern.rows, columns, pattern.entries), columns,
+                  pattern.entries);
+    return true;
+  });
+  return sparse::DistributedMatrix<Exec>(exec, comm, pattern.rows, source);
+}
+
+}  // namespace strata::c
 
 #endif
