@@ -206,11 +206,13 @@ class Searching {
     if (best.size() != variables_.size()) return;
     result_.at_bound = variables_.at_bound(best, result_.theta,
                                            by_derivatives() ? rounding : 2 * options_.tolerance);
+    result_.second_at_bound =
+        variables_.second_at_bound(best, by_derivatives() ? rounding : 2 * options_.tolerance);
     auto const nugget = variables_.nugget();
     if (!nugget || model_.g.empty()) return;
     bool const is_kept =
         lower_[*nugget] > variables_.lower()[*nugget] && best[*nugget] <= lower_[*nugget];
-    double const sill = result_.theta.sigma2 + result_.theta.nugget;
+    double const sill = result_.theta.field() + result_.theta.nugget;
     if (is_kept) result_.kept_share = result_.theta.nugget / sill;
     if (!is_kept && result_.theta.nugget > 0) return;
     result_.at_bound[3] = true;
@@ -265,6 +267,17 @@ std::array<std::string, 4> why_no_error(Fit const& found, std::array<bool, 4> co
                 : is_noise && (k == 1 || k == 2) ? "there is no spatial correlation"
                 : found.at_bound[k]              ? "at its bound"
                                                  : "";
+  return result;
+}
+
+AlsoEstimated also_estimated(Fit const& found, FitOptions const& options) {
+  AlsoEstimated result;
+  result.directions = options.directions;
+  if (!found.theta.second) return result;
+  bool const is_there = found.theta.second->sigma2 > 0;
+  for (std::size_t k = 0; k < 3; ++k)
+    result.second[k] = is_there && !options.fixed_second[k] && !found.second_at_bound[k] &&
+                       (k != 2 || has_shape(found.theta.second->family));
   return result;
 }
 

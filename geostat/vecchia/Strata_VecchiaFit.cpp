@@ -149,9 +149,10 @@ class NeighbourSearch {
     result_.nugget_below = not_a_number;
     if (x_.size() != variables_.size()) return;
     result_.at_bound = variables_.at_bound(x_, result_.theta, rounding);
+    result_.second_at_bound = variables_.second_at_bound(x_, rounding);
     auto const nugget = variables_.nugget();
     if (!nugget || model_.g.empty()) return;
-    double const x = x_[*nugget], sill = result_.theta.sigma2 + result_.theta.nugget;
+    double const x = x_[*nugget], sill = result_.theta.field() + result_.theta.nugget;
     bool const is_kept = lower_[*nugget] > variables_.lower()[*nugget] && x <= lower_[*nugget];
     if (is_kept) result_.kept_share = result_.theta.nugget / sill;
     if (!is_kept && result_.theta.nugget > 0) return;
@@ -277,7 +278,9 @@ FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locatio
   result.evaluation_seconds = search.median_seconds();
   bool const is_there = result.likelihood.info == 0 && std::isfinite(result.noise);
   auto const estimated = estimated_of(result, options.fixed);
-  if (is_there) result.information = result.model->information(exec, result.theta, estimated);
+  if (is_there)
+    result.information =
+        result.model->information(exec, result.theta, estimated, options.directions);
   result.seconds = watch.seconds();
   if (is_there && locations.size() <= how.exact_up_to)
     result.exact = exact_beside(exec, locations, values, options.trend, result.theta,
