@@ -10,6 +10,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
 #include <geostat/detail/Strata_KeptSquares.hpp>
 #include <geostat/detail/Strata_RestrictedInformation.hpp>
@@ -26,30 +27,32 @@ namespace strata::geostat {
 
 namespace {
 
-constexpr std::size_t sigma2 = 0, range = 1, nu = 2, nugget = 3;
+using detail::By;
+using detail::Nine;
+using detail::NineByNine;
+using detail::Wanted;
+constexpr std::size_t sigma2 = By::sigma2, range = By::range, nugget = By::nugget;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 template <class Exec>
 using Panel = typename CovarianceFactor<Exec>::Block;
 
-// Columns of S^-1 S_k for the four parameters; of those that are not wanted there is none.
+// Columns of S^-1 S_k for all derivatives; of those that are not wanted there is none.
 template <class Exec>
-using Columns = std::array<Panel<Exec>, 4>;
+using Columns = Kokkos::Array<Panel<Exec>, detail::derivative_count>;
 
-// Columns of S_range and S_nu; what has none is not wanted.
+// Columns of S_k for those that have some.
 template <class Exec>
 void fill_derivatives(Exec const& exec,
                       detail::CovarianceGradient<typename Exec::memory_space> const& gradient,
-                      std::int64_t first, Panel<Exec> const& by_range, Panel<Exec> const& by_nu) {
-  bool const has_range = by_range.extent(1) > 0, has_nu = by_nu.extent(1) > 0;
-  Panel<Exec> const& any = has_range ? by_range : by_nu;
+                      std::int64_t first, std::int64_t rows, std::int64_t count,
+                      Columns<Exec> const& by) {
   for_each_element(
-      "strata::geostat::fisher_information::derivatives", exec,
-      static_cast<std::int64_t>(any.extent(0)), static_cast<std::int64_t>(any.extent(1)),
+      "strata::geostat::fisher_information::derivatives", exec, rows, count,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         auto const entry = gradient(i, first + j);
-        if (has_range) by_range(i, j) = entry.of[range];
-        if (has_nu) by_nu(i, j) = entry.of[nu];
+        for (int k = 0; k < detail::derivative_count; ++k)
+          if (by[k].extent(1) > 0) by[k](i, j) = entry.of[k];
       });
 }
 
@@ -87,12 +90,12 @@ struct Pair {
   std::size_t j, k;
 };
 
-// Of these the entries that lie opposite each other differ: with errors that do, those of sigma2,
-// too.
-std::vector<std::size_t> kept_of(std::array<bool, 4> const& wanted, bool with_errors) {
+// Of these the entries that lie opposite each other differ: with errors that do, or a second
+// structure, those of sigma2, too.
+std::vector<std::size_t> kept_of(Wanted const& wanted, bool with_sigma2) {
   std::vector<std::size_t> result;
-  for (std::size_t const k : {sigma2, range, nu})
-    if (wanted[k] && (k != sigma2 || with_errors)) result.push_back(k);
+  for (std::size_t k = 0; k < wanted.size(); ++k)
+    if (wanted[k] && k != nugget && (k != sigma2 || with_sigma2)) result.push_back(k);
   return result;
 }
 
@@ -122,22 +125,23 @@ class Traces {
   Traces(Exec const& exec, CovarianceFactor<Exec>& factor, FisherOptions const& options)
       : exec_(exec),
         factor_(factor),
-        wanted_(wanted_of(options, factor.covariance())),
+        wanted_(detail::wanted_of(factor.covariance(), options.wanted, options.directions)),
+        has_second_(factor.covariance().second.has_value()),
         on_progress_(options.on_progress),
         n_(factor.order()),
         width_(block_of(n_)),
-        gradient_(exec, factor.covariance(), factor.locations(), wanted_[nu]),
+        gradient_(exec, factor.covariance(), factor.locations(), wanted_),
         errors_(errors_of(exec, factor.locations())),
-        kept_(kept_of(wanted_, errors_.extent(0) > 0)),
+        kept_(kept_of(wanted_, has_second_ || errors_.extent(0) > 0)),
         squares_(exec, n_, width_, kept_.size(), factor.comm()) {
-    for (std::size_t k = 0; k < 4; ++k)
+    for (std::size_t k = 0; k < wanted_.size(); ++k)
       if (wanted_[k] || k == nugget)
         columns_[k] =
             allocate<Panel<Exec>>(exec, "strata::geostat::fisher_information::columns", n_, width_);
-    bool const has_errors = errors_.extent(0) > 0;
+    bool const is_kept = has_second_ || errors_.extent(0) > 0;  // sigma2
     for (std::size_t const j : {sigma2, nugget})
-      for (std::size_t k = 0; k < 4; ++k) {
-        bool const is_new = j == nugget ? has_errors || k != sigma2 : !has_errors;
+      for (std::size_t k = 0; k < wanted_.size(); ++k) {
+        bool const is_new = j == nugget ? is_kept || k != sigma2 : !is_kept;
         if (wanted_[j] && wanted_[k] && is_new) pairs_.push_back({j, k});
       }
     auto const count = static_cast<std::int64_t>(pairs_.size());
@@ -149,13 +153,13 @@ class Traces {
   }
 
   /// Collective; what goes wrong on one rank between its solves all throw.
-  void run(detail::ManySolves& solves, std::array<Parameters, 4>& traces) {
+  void run(detail::ManySolves& solves, NineByNine& traces) {
     for (auto const& [j, k] : pairs_) traces[j][k] = 0;
     for (std::int64_t first = 0; first < n_ && factor_.info().ok(); first += width_) {
       auto const A = together(factor_.comm(), [&] { return right_hand_sides(first); });
       for (std::size_t const k : kept_) share(A[k]);
-      for (std::size_t const k : {range, nu, nugget})
-        if ((wanted_[k] || (k == nugget && wanted_[sigma2])) && factor_.info().ok())
+      for (std::size_t k = 0; k < wanted_.size(); ++k)
+        if (is_solved(k) && factor_.info().ok())
           detail::solve_in_place(exec_, factor_, A[k], solves);
       together(factor_.comm(), [&] {
         add(first, A, traces);
@@ -169,27 +173,31 @@ class Traces {
   }
 
  private:
-  static std::array<bool, 4> wanted_of(FisherOptions const& options, Covariance const& covariance) {
-    auto wanted = options.wanted;
-    wanted[nu] = wanted[nu] && has_shape(covariance.family);
-    return wanted;
+  // Whether S_k's columns are there before a solve: sigma2's follow from S^-1 where they can.
+  bool is_filled(std::size_t k) const {
+    return wanted_[k] && k != nugget && (k != sigma2 || has_second_);
+  }
+  bool is_solved(std::size_t k) const {
+    return k == nugget ? wanted_[nugget] || wanted_[sigma2] : is_filled(k);
   }
 
   Columns<Exec> right_hand_sides(std::int64_t first) {
-    Columns<Exec> A;
-    for (std::size_t k = 0; k < 4; ++k)
+    Columns<Exec> A, filled;
+    for (std::size_t k = 0; k < wanted_.size(); ++k)
       if (columns_[k].extent(1) > 0)
         A[k] = columns_in(columns_[k], {0, std::min(width_, n_ - first)});
     detail::fill_unit_vectors(exec_, first, A[nugget]);
     auto const own = columns_of(rank(factor_.comm()), A[nugget]);
+    for (std::size_t k = 0; k < wanted_.size(); ++k)
+      if (is_filled(k)) filled[k] = columns_in(A[k], own);
     if (own.first < own.second)
-      fill_derivatives<Exec>(exec_, gradient_, first + own.first, columns_in(A[range], own),
-                             columns_in(A[nu], own));
+      fill_derivatives<Exec>(exec_, gradient_, first + own.first, n_, own.second - own.first,
+                             filled);
     exec_.fence("strata::geostat::fisher_information::right_hand_sides");
     return A;
   }
 
-  // Of a block's columns of S_range and S_nu each rank evaluates its part, as an entry may cost as
+  // Of a block's columns of each S_k each rank evaluates its part, as an entry may cost as
   // much as a hundred products, and has the others' from them.
   void share(Panel<Exec> const& A) const {
     if (ranks(factor_.comm()) == 1) return;
@@ -220,8 +228,8 @@ class Traces {
     return {count * rank / parts, count * (rank + 1) / parts};
   }
 
-  void add(std::int64_t first, Columns<Exec> const& A, std::array<Parameters, 4>& traces) {
-    if (wanted_[sigma2])
+  void add(std::int64_t first, Columns<Exec> const& A, NineByNine& traces) {
+    if (wanted_[sigma2] && !has_second_)
       fill_by_sigma2<Exec>(exec_, factor_.covariance(), first, errors_, A[nugget], A[sigma2]);
     for (std::size_t p = 0; p < pairs_.size(); ++p)
       detail::inner_products(exec_, A[pairs_[p].j], A[pairs_[p].k], sums_,
@@ -238,12 +246,13 @@ class Traces {
 
   Exec const& exec_;
   CovarianceFactor<Exec>& factor_;
-  std::array<bool, 4> wanted_;
+  Wanted wanted_;
+  bool has_second_;
   std::function<void(double)> on_progress_;
   std::int64_t n_, width_;
   detail::CovarianceGradient<typename Exec::memory_space> gradient_;
   ErrorVariances<Exec> errors_;
-  std::vector<std::size_t> kept_;  // those of range and nu that are wanted
+  std::vector<std::size_t> kept_;  // whose opposite squares differ
   detail::KeptSquares<Exec> squares_;
   Columns<Exec> columns_;
   std::vector<Pair> pairs_;
@@ -252,46 +261,44 @@ class Traces {
   HostMatrix shared_;  // columns on their way between devices of ranks
 };
 
-// The inverse of a correlation-like matrix of the parameters in `which`, by Cholesky; false if a
-// pivot is below 1e-10.
-bool invert(std::array<Parameters, 4>& R, std::vector<std::size_t> const& which) {
-  std::size_t const m = which.size();
-  std::array<Parameters, 4> L{}, W{};  // W = L^-1
-  for (std::size_t j = 0; j < m; ++j) {
-    for (std::size_t i = j; i < m; ++i) {
-      double sum = R[which[i]][which[j]];
-      for (std::size_t k = 0; k < j; ++k) sum -= L[i][k] * L[j][k];
-      if (i == j && !(sum > 1e-10)) return false;
-      L[i][j] = i == j ? std::sqrt(sum) : sum / L[j][j];
-    }
-  }
-  for (std::size_t j = 0; j < m; ++j)
-    for (std::size_t i = j; i < m; ++i) {
-      double sum = i == j ? 1 : 0;
-      for (std::size_t k = j; k < i; ++k) sum -= L[i][k] * W[k][j];
-      W[i][j] = sum / L[i][i];
-    }
-  for (std::size_t i = 0; i < m; ++i)
-    for (std::size_t j = 0; j < m; ++j) {
-      double sum = 0;
-      for (std::size_t k = std::max(i, j); k < m; ++k) sum += W[k][i] * W[k][j];
-      R[which[i]][which[j]] = sum;
-    }
-  return true;
-}
-
 }  // namespace
 
 std::size_t fisher_bytes_needed(std::int64_t n, std::array<bool, 4> const& wanted, int ranks,
-                                bool with_errors) {
+                                bool with_errors, int further) {
   STRATA_REQUIRE(ValueError, ranks >= 1, "fisher_information: ", ranks,
                  " ranks, must be at least 1");
-  auto const matrices = static_cast<std::int64_t>(kept_of(wanted, with_errors).size());
+  auto const matrices =
+      std::int64_t{wanted[sigma2] && with_errors} + wanted[range] + wanted[By::nu] + further;
   constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
   (void)dense_bytes("fisher_information", n, n * matrices, any);
   auto const squares = detail::SquarePlan::of(n, block_of(n), ranks).most_at_a_time();
   return dense_bytes("fisher_information", block_of(n), block_of(n) * squares * matrices, any);
 }
+
+namespace {
+
+constexpr std::size_t four = 4;
+
+// The information in all and in the four parameters.
+void take(NineByNine const& traces, NineByNine const& more, FisherInformation& result) {
+  for (std::size_t j = 0; j < traces.size(); ++j)
+    for (std::size_t k = 0; k < traces.size(); ++k) {
+      double const trace = std::isnan(traces[j][k]) ? traces[k][j] : traces[j][k];
+      result.of_all[j][k] = trace / 2 + more[j][k];
+      if (j < four && k < four) result.of[j][k] = result.of_all[j][k];
+    }
+}
+
+std::size_t bytes_needed(Locations const& locations, Covariance const& c,
+                         FisherOptions const& options, int ranks) {
+  bool const has_second = c.second.has_value();
+  int const further =
+      (options.directions ? 2 : 0) + (has_second ? 2 + (has_shape(c.second->family) ? 1 : 0) : 0);
+  return fisher_bytes_needed(locations.size(), options.wanted, ranks,
+                             has_second || !locations.error_variances.empty(), further);
+}
+
+}  // namespace
 
 template <class Exec>
 FisherInformation fisher_information(Exec const& exec, CovarianceFactor<Exec>& factor,
@@ -299,30 +306,27 @@ FisherInformation fisher_information(Exec const& exec, CovarianceFactor<Exec>& f
   Region const region(exec, "strata::geostat::fisher_information");
   Stopwatch const watch;
   FisherInformation result;
-  for (auto& row : result.of) row = {nan, nan, nan, nan};
+  for (auto& row : result.of) row.fill(nan);
+  for (auto& row : result.of_all) row.fill(nan);
   std::size_t const bytes =
-      fisher_bytes_needed(factor.order(), options.wanted, ranks(factor.comm()),
-                          !factor.locations().error_variances.empty());
+      bytes_needed(factor.locations(), factor.covariance(), options, ranks(factor.comm()));
   together(factor.comm(), [&] {
     STRATA_REQUIRE(MemoryError, bytes <= options.max_bytes, "fisher_information: ", bytes,
                    " bytes are needed for ", factor.order(), " observations",
                    on_each_of(ranks(factor.comm())), ", max_bytes is ", options.max_bytes);
   });
   detail::ManySolves solves;
-  std::array<Parameters, 4> traces = result.of;
+  NineByNine traces = result.of_all, more{};
   if (factor.info().ok())
     together(factor.comm(), [&] {
       return Traces<Exec>(exec, factor, options);
     }).run(solves, traces);
-  std::array<Parameters, 4> more{};
   if (factor.info().ok() && options.trend.criterion() == Criterion::REML)
-    more = detail::restricted_information(exec, factor, options.trend, options.wanted, solves);
+    more = detail::restricted_information(
+        exec, factor, options.trend,
+        detail::wanted_of(factor.covariance(), options.wanted, options.directions), solves);
   if (factor.info().ok()) {
-    for (std::size_t j = 0; j < 4; ++j)
-      for (std::size_t k = 0; k < 4; ++k) {
-        double const trace = std::isnan(traces[j][k]) ? traces[k][j] : traces[j][k];
-        result.of[j][k] = trace / 2 + more[j][k];
-      }
+    take(traces, more, result);
     result.backward_error = solves.backward_error;
     result.solve_converged = solves.converged;
   } else {
@@ -331,63 +335,6 @@ FisherInformation fisher_information(Exec const& exec, CovarianceFactor<Exec>& f
     result.solve_converged = false;
   }
   result.seconds = watch.seconds();
-  return result;
-}
-
-namespace {
-
-// log sigma2 - 2 nu log range has these derivatives by the logarithms of the parameters.
-double error_of_ratio(StandardErrors const& errors, MaternCovariance const& theta) {
-  if (!is_matern(theta.family)) return nan;
-  double const order = theta.order();
-  Parameters const by = {1, -2 * order, -2 * order * std::log(theta.range), 0};
-  double variance = 0;
-  for (std::size_t j = 0; j < 4; ++j)
-    for (std::size_t k = 0; k < 4; ++k)
-      if (errors.reasons[j].empty() && errors.reasons[k].empty())
-        variance += by[j] * errors.of_logarithm[j] * errors.correlation[j][k] *
-                    errors.of_logarithm[k] * by[k];
-  return errors.reasons[sigma2].empty() && errors.reasons[range].empty()
-             ? std::sqrt(std::max(0.0, variance))
-             : nan;
-}
-
-}  // namespace
-
-StandardErrors standard_errors(FisherInformation const& information, MaternCovariance const& theta,
-                               std::array<bool, 4> const& estimated) {
-  StandardErrors result;
-  result.of = result.of_logarithm = {nan, nan, nan, nan};
-  result.correlation = {result.of, result.of, result.of, result.of};
-  result.of_logarithm_of_ratio = nan;
-  // R = D^-1 I D^-1 with ones on its diagonal.
-  std::array<Parameters, 4> R = information.of;
-  std::vector<std::size_t> which;
-  for (std::size_t k = 0; k < 4; ++k) {
-    if (!estimated[k])
-      result.reasons[k] = "not estimated";
-    else if (information.info != 0)
-      result.reasons[k] = "the covariance matrix is not positive definite";
-    else if (!(R[k][k] > 0) || !std::isfinite(R[k][k]))
-      result.reasons[k] = "the observations tell nothing about this parameter";
-    else
-      which.push_back(k);
-  }
-  for (auto const j : which)
-    for (auto const k : which)
-      R[j][k] = information.of[j][k] / std::sqrt(information.of[j][j] * information.of[k][k]);
-  if (!invert(R, which)) {
-    for (auto const k : which)
-      result.reasons[k] = "the observations do not tell it apart from the others";
-    return result;
-  }
-  Parameters const values = parameters_of(theta);
-  for (auto const j : which) {
-    result.of[j] = std::sqrt(R[j][j] / information.of[j][j]);
-    result.of_logarithm[j] = result.of[j] / values[j];
-    for (auto const k : which) result.correlation[j][k] = R[j][k] / std::sqrt(R[j][j] * R[k][k]);
-  }
-  result.of_logarithm_of_ratio = error_of_ratio(result, theta);
   return result;
 }
 

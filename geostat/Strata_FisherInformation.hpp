@@ -5,19 +5,20 @@
 
 #include <core/io/Strata_HostMatrix.hpp>
 #include <geostat/Strata_CovarianceFactor.hpp>
+#include <geostat/model/Strata_StandardErrors.hpp>
 #include <geostat/model/Strata_Trend.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 
 namespace strata::geostat {
 
 /// What of the information is wanted.
 struct FisherOptions {
   std::array<bool, 4> wanted = {true, true, true, true};  ///< rows and columns of these parameters
+  bool directions = false;                                ///< stretch and shear are wanted, too
   std::size_t max_bytes =
       physical_memory_bytes();  ///< refuse more host memory than this, of each rank
   /// Hears, after each block of 512 columns of S^-1, what part of them is done; what it throws ends
@@ -25,16 +26,6 @@ struct FisherOptions {
   std::function<void(double)> on_progress = {};
   /// trend of an estimate by REML, whose information is less by what the trend takes
   Trend trend = Mean::None;
-};
-
-/// What observations at some locations tell of sigma2, range, nu and nugget.
-struct FisherInformation {
-  std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
-  /// I_jk, symmetric; NaN where it was not wanted, and of a nu that the family does not have.
-  std::array<Parameters, 4> of{};
-  double backward_error = 0;    ///< normwise, the largest of all solves that were refined
-  bool solve_converged = true;  ///< all of them met their tolerance
-  double seconds = 0;           ///< time of the whole evaluation
 };
 
 /// The expected information of a Gaussian likelihood at the factor's parameters,
@@ -65,42 +56,15 @@ template <class ExecutionSpace>
                                                    FisherOptions const& options = {});
 
 /// Bytes on the host for each of range and nu that is wanted, and with known error variances of
-/// sigma2; with several ranks the most that one
-/// of them needs. Up to 512 observations take 8 n^2. Many take about 2 n^2 / ranks, as they are
-/// kept in squares of 512 x 512, but no less than 2048 n.
+/// sigma2; with several ranks the most that one of them needs. `further` are derivatives beside
+/// these. A second structure takes sigma2's as errors do. Up to 512 observations take 8 n^2. Many
+/// take about 2 n^2 / ranks, as they are kept in squares of 512 x 512, but no less than 2048 n.
 ///
 /// Throws   MemoryError if the matrices' bytes do not fit 64 bits; ShapeError if n < 0; ValueError
 ///          if ranks < 1.
 std::size_t fisher_bytes_needed(std::int64_t n,
                                 std::array<bool, 4> const& wanted = {true, true, true, true},
-                                int ranks = 1, bool with_errors = false);
-
-/// How far estimates by maximum likelihood are from the truth, as far as the information tells: the
-/// square roots of diag(I^-1).
-///
-/// They hold for many observations and estimates inside their bounds. Where all observations lie in
-/// one region, however many, range and sigma2 stay uncertain and only sigma2 / range^(2 nu) becomes
-/// known (Zhang). Then the errors of the logarithms, or a profile interval, say more than the
-/// errors of the parameters.
-struct StandardErrors {
-  Parameters of{};            ///< NaN: there is none, see `reasons`
-  Parameters of_logarithm{};  ///< errors of log theta_k: of[k] / theta_k
-  /// correlation of the estimates, and of their logarithms
-  std::array<Parameters, 4> correlation{};
-  std::array<std::string, 4> reasons;  ///< why there is none; empty: there is one
-  /// The error of log (sigma2 / range^(2 nu)), which many observations in one region make known;
-  /// NaN without the errors of sigma2 and range, and where the covariance is not Matern's.
-  double of_logarithm_of_ratio = 0;
-};
-
-/// The standard errors of the parameters that were estimated, the others being known.
-///
-/// Shape    the information of all that were estimated, at theta.
-/// Result   none for a parameter of which there is no information; none for any if the information
-///          is singular to ten digits, as the data then don't tell these parameters apart.
-/// Source   Zhang, J. Amer. Statist. Assoc. 99 (2004), doi:10.1198/016214504000000241.
-StandardErrors standard_errors(FisherInformation const& information, MaternCovariance const& theta,
-                               std::array<bool, 4> const& estimated);
+                                int ranks = 1, bool with_errors = false, int further = 0);
 
 }  // namespace strata::geostat
 

@@ -207,6 +207,17 @@ std::array<std::string, 4> why_no_error(Fit const& found, std::array<bool, 4> co
   return result;
 }
 
+AlsoEstimated also_estimated(Fit const& found, FitOptions const& options) {
+  AlsoEstimated result;
+  result.directions = options.directions;
+  if (!found.theta.second) return result;
+  bool const is_there = found.theta.second->sigma2 > 0;
+  for (std::size_t k = 0; k < 3; ++k)
+    result.second[k] = is_there && !options.fixed_second[k] && !found.second_at_bound[k] &&
+                       (k != 2 || has_shape(found.theta.second->family));
+  return result;
+}
+
 #define STRATA_INSTANTIATE(Exec)                                                               \
   template FactoredFit<Exec> fit<Exec>(Exec const&, Locations const&, std::span<double const>, \
                                        FitOptions const&);                                     \

@@ -4,6 +4,7 @@
 #define STRATA_FIT_HPP
 
 #include <core/Strata_EnumNames.hpp>
+#include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 
 #include <array>
@@ -44,9 +45,11 @@ struct FitStep {
 struct FitOptions {
   MaternCovariance start, lower, upper;  ///< all positive, but for the nugget
   std::array<bool, 4> fixed{};           ///< these stay as in `start`
-  bool directions = false;               ///< angle and ratio are searched, too
-  Trend trend = Mean::Constant;          ///< what is known of the mean
-  Search search = Search::Scoring;       ///< the method
+  /// the same of sigma2, range and nu of a second structure, which `start` and both bounds have
+  std::array<bool, 3> fixed_second{};
+  bool directions = false;          ///< angle and ratio are searched, too
+  Trend trend = Mean::Constant;     ///< what is known of the mean
+  Search search = Search::Scoring;  ///< the method
   double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
   /// first step of a logarithm; the first trust region is twice that; > 0
   double first_step = 0.5;
@@ -76,6 +79,7 @@ struct Fit {
   /// Parameters on one of their bounds; with a search without derivatives, within the tolerance of
   /// the bound.
   std::array<bool, 4> at_bound{};
+  std::array<bool, 3> second_at_bound{};  ///< the same of a second structure's
   /// A nugget that is 0, its boundary, is below this at 95 %; NaN: it is not 0, or that is not
   /// known.
   double nugget_below = std::numeric_limits<double>::quiet_NaN();
@@ -93,7 +97,9 @@ struct FactoredFit : Fit {
   std::optional<CovarianceFactor<ExecutionSpace>> factor;  ///< always one; see its `info`
 };
 
-/// A guess for observations of which nothing is known, and bounds about it.
+/// A guess for observations of which nothing is known, and bounds about it. With a second
+/// structure each has half of the field, and the first a third of the range that it has alone. Both
+/// have the same bounds of the range.
 ///
 /// Result   `trend` as given. s^2 is the sample variance of what it leaves by least squares. m^2 =
 ///          s^2, or without a mean the mean square of the values. Start: sigma2 = 0.9 m^2, the
@@ -108,7 +114,8 @@ struct FactoredFit : Fit {
 /// Throws   ValueError if there are fewer than 2 values, all are the same, the trend leaves nothing
 ///          of them, or a bound leaves the range of fp64.
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
-                               Trend const& trend = Mean::Constant, Family family = Family::Matern);
+                               Trend const& trend = Mean::Constant, Family family = Family::Matern,
+                               std::optional<Family> second = {});
 
 /// Whether this build can search so: all can by Search::Scoring, the others are NLopt's.
 bool can_fit(Search search = Search::Scoring);
@@ -167,6 +174,9 @@ template <class ExecutionSpace>
 /// Reason why `standard_errors` has none for a parameter of a fit. The parameter was fixed, is on
 /// its bound, or means nothing, as range and nu where sigma2 is 0. Empty: it may have one.
 std::array<std::string, 4> why_no_error(Fit const& found, std::array<bool, 4> const& fixed);
+
+/// What `standard_errors` may have an error of beside these four.
+AlsoEstimated also_estimated(Fit const& found, FitOptions const& options);
 
 namespace detail {
 

@@ -64,10 +64,27 @@ double nearest(Locations const& locations) {
   return distances[(distances.size() - 1) / 20];
 }
 
+// A spherical covariance ends at its range, a Gaussian one falls later than the others.
+double ranges_in_extent(Family family) {
+  return family == Family::Spherical ? 3 : family == Family::Gaussian ? 6 : 10;
+}
+
+struct Shape {
+  double start, most;
+};
+
+// Where nu starts, and its upper bound.
+Shape shape_of(Family family, bool globe) {
+  bool const is_powered = family == Family::PoweredExponential;
+  double const limit = is_powered ? 2 : 3, limit_on_globe = is_powered ? 1 : 0.5;
+  if (globe) return {0.9 * limit_on_globe, limit_on_globe};
+  return {is_powered ? 1.0 : 0.5, limit};
+}
+
 }  // namespace
 
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
-                               Trend const& trend, Family family) {
+                               Trend const& trend, Family family, std::optional<Family> second) {
   check_locations(locations);
   STRATA_REQUIRE(ShapeError, static_cast<std::int64_t>(values.size()) == locations.size(),
                  "default_fit_options: ", values.size(), " values at ", locations.size(),
@@ -91,18 +108,22 @@ FitOptions default_fit_options(Locations const& locations, std::span<double cons
   bool const globe = locations.metric == Metric::GreatCircle;
   FitOptions options;
   options.trend = trend;
-  // A spherical covariance ends at its range, a Gaussian one falls later than the others.
-  double const in_ranges = family == Family::Spherical ? 3 : family == Family::Gaussian ? 6 : 10;
-  options.start = {0.9 * field, apart / in_ranges, 0.5, 0.1 * variance, family};
+  options.start = {0.9 * field, apart / ranges_in_extent(family), 0.5, 0.1 * variance, family};
   options.lower = {1e-14 * variance, std::min(neighbour / 10, apart / 100), 0.1,
                    has_copies ? 1e-6 * variance : 0};
-  bool const is_powered = family == Family::PoweredExponential;
-  double const limit = is_powered ? 2 : 3, limit_on_globe = is_powered ? 1 : 0.5;
-  options.upper = {100 * field, 10 * apart, globe ? limit_on_globe : limit, 100 * field};
+  auto const [nu, most_nu] = shape_of(family, globe);
+  options.start.nu = nu;
+  options.upper = {100 * field, 10 * apart, most_nu, 100 * field};
   options.lower.family = options.upper.family = family;
-  if (is_powered) options.start.nu = 1;
-  if (globe) options.start.nu = 0.9 * limit_on_globe;
   options.fixed[2] = !has_shape(family);
+  if (!second) return options;
+  auto const [nu_2, most_nu_2] = shape_of(*second, globe);
+  options.start.sigma2 = 0.45 * field;
+  options.start.range /= 3;
+  options.start.second = {0.45 * field, apart / ranges_in_extent(*second), nu_2, *second};
+  options.lower.second = {0, options.lower.range, 0.1, *second};
+  options.upper.second = {100 * field, 10 * apart, most_nu_2, *second};
+  options.fixed_second[2] = !has_shape(*second);
   return options;
 }
 

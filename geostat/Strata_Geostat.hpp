@@ -19,11 +19,13 @@
 #include <geostat/Strata_ProfileInterval.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
 #include <geostat/kriging/Strata_CrossValidation.hpp>
+#include <geostat/kriging/Strata_MapFiles.hpp>
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 #include <geostat/kriging/Strata_Simulation.hpp>
 #include <geostat/kriging/Strata_Variogram.hpp>
 #include <geostat/model/Strata_Covariance.hpp>
 #include <geostat/model/Strata_Family.hpp>
+#include <geostat/model/Strata_StandardErrors.hpp>
 #include <geostat/model/Strata_Trend.hpp>
 #include <geostat/vecchia/Strata_ConditioningBlocks.hpp>
 #include <geostat/vecchia/Strata_MaximinOrder.hpp>

@@ -42,6 +42,18 @@ constexpr auto fields_of(MaternCovariance const*) {
       Field("nugget", &C::nugget, "Number of nugget: variance of the observations' errors."));
 }
 
+/// What is told of a second structure.
+constexpr auto fields_of(SecondStructure const*) {
+  using S = SecondStructure;
+  return std::tuple(
+      Field("family", &S::family, "Family of the second structure."),
+      Field("sigma2", &S::sigma2, "Variance of its part of the field."),
+      Field("range", &S::range, "Range, in the unit of distances."),
+      Field("nu",
+            [](S const& s) { return has_shape(s.family) ? std::optional(s.nu) : std::nullopt; },
+            "Smoothness or power.", {.absent = "the family has none"}));
+}
+
 /// What is told of observations at the same place.
 constexpr auto fields_of(Copies const*) {
   using C = Copies;
@@ -169,6 +181,9 @@ constexpr auto fields_of(Fit const*) {
             "Parameters that are at a bound.", {.told = Told::InDocuments}),
       Field("at_bound", &F::at_bound, "Whether sigma2, range, nu and nugget are at a bound.",
             {.told = Told::InPython}),
+      Field("second_at_bound", &F::second_at_bound,
+            "Whether sigma2, range and nu of a second structure are at a bound.",
+            {.told = Told::InPython}),
       Field("nugget_below", &F::nugget_below,
             "Bound of a nugget that is 0: it is below this at 95 %; not a number: it is not 0, or "
             "that is not known.",
@@ -209,6 +224,10 @@ constexpr auto fields_of(LikelihoodGradient const*) {
             "Derivative by the angle in degrees; not a number: there are no directions."),
       Field("by_ratio", &G::by_ratio,
             "Derivative by the ratio; not a number: there are no directions."),
+      Field("by_second", &G::by_second,
+            "Derivatives by sigma2, range and nu of a second structure; not a number: there is "
+            "none.",
+            {.told = Told::InPython}),
       Field("backward_error", &G::backward_error,
             "Backward error, normwise, the largest of the solves that were refined.",
             {.schema = detail::size_schema}),
@@ -241,7 +260,14 @@ constexpr auto fields_of(StandardErrors const*) {
       Field("reasons", &E::reasons, "Why there is none; empty: there is one."),
       Field("of_logarithm_of_ratio", &E::of_logarithm_of_ratio,
             "Standard error of log (sigma2 / range^(2 nu)), which observations in one region make "
-            "known."));
+            "known."),
+      Field("of_angle", &E::of_angle,
+            "Standard error of the angle, in degrees; not a number: there is none."),
+      Field("of_ratio", &E::of_ratio, "Standard error of the ratio; not a number: there is none."),
+      Field("of_second", &E::of_second,
+            "Standard errors of sigma2, range and nu of a second structure; NaN: there is none."),
+      Field("of_logarithm_of_second", &E::of_logarithm_of_second,
+            "Standard errors of their logarithms."));
 }
 
 /// What is told of a profile interval.

@@ -85,7 +85,7 @@ template <class Exec>
 double largest_variance(CovarianceFactor<Exec> const& factor) {
   auto const& errors = factor.locations().error_variances;
   double const error = errors.empty() ? 0 : std::ranges::max(errors);
-  return factor.covariance().sigma2 + factor.covariance().nugget + error;
+  return factor.covariance().field() + factor.covariance().nugget + error;
 }
 
 // What a number of a column's residual may be, by the backward error and by rounding.

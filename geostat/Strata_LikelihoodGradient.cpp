@@ -32,10 +32,12 @@ struct Contraction {
   Block T;  // by which S^-1 - T T' takes its place; without columns for ML
   double sill;
   Block sums;
-  std::array<Block, 5> kept;  // columns of S_sigma2, S_range, S_nu, S_stretch and S_shear
+  Kokkos::Array<Block, 8> kept;  // columns of the derivatives but the nugget's; some are empty
 };
 // Which derivatives these are.
-constexpr std::array<std::size_t, 5> kept_ones = {0, 1, 2, 4, 5};
+constexpr int kept_count = 8;
+// The derivative whose columns are kept at k.
+KOKKOS_INLINE_FUNCTION constexpr int kept_one(int k) { return k < 3 ? k : k + 1; }
 
 // sums(j, :) = sum_i (w w' / sill + T T' - X)_ij S_k,ij for the columns X of S^-1 from number
 // `first` on. Of two entries that lie opposite in the whole matrix one is evaluated: rows above the
@@ -44,12 +46,9 @@ template <class Exec, class Block>
 void contract(Exec const& exec,
               detail::CovarianceGradient<typename Exec::memory_space> const& gradient,
               std::int64_t first, Contraction<Block> const& with) {
-  Block const X = with.X, w = with.w, T = with.T, sums = with.sums, by_sigma2 = with.kept[0],
-              by_range = with.kept[1], by_nu = with.kept[2], by_stretch = with.kept[3],
-              by_shear = with.kept[4];
+  Block const X = with.X, w = with.w, T = with.T, sums = with.sums;
+  auto const kept = with.kept;
   double const sill = with.sill;
-  bool const keeps_sigma2 = by_sigma2.extent(1) > 0, keeps_range = by_range.extent(1) > 0,
-             keeps_nu = by_nu.extent(1) > 0, keeps_directions = by_stretch.extent(1) > 0;
   auto const trend = static_cast<std::int64_t>(T.extent(1));
   auto const n = static_cast<std::int64_t>(X.extent(0)),
              last = first + static_cast<std::int64_t>(X.extent(1));
@@ -68,10 +67,8 @@ void contract(Exec const& exec,
               double const weight = (i < last ? 1 : 2) * (taken - X(i, j));
               auto const entry = gradient(i, column);
               for (int k = 0; k < detail::derivative_count; ++k) sum.of[k] += weight * entry.of[k];
-              if (keeps_sigma2) by_sigma2(i, j) = entry.of[0];
-              if (keeps_range) by_range(i, j) = entry.of[1];
-              if (keeps_nu) by_nu(i, j) = entry.of[2];
-              if (keeps_directions) by_stretch(i, j) = entry.of[4], by_shear(i, j) = entry.of[5];
+              for (int k = 0; k < kept_count; ++k)
+                if (kept[k].extent(1) > 0) kept[k](i, j) = entry.of[kept_one(k)];
             },
             Kokkos::Sum<detail::EntrySums>(total));
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
@@ -95,6 +92,7 @@ LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t
   result.info = order;
   result.by = {nan, nan, nan, nan};
   result.by_angle = result.by_ratio = nan;
+  result.by_second = {nan, nan, nan};
   result.backward_error = nan;
   result.solve_converged = false;
   return result;
@@ -105,9 +103,6 @@ LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t
 namespace detail {
 
 namespace {
-
-using Six = std::array<double, derivative_count>;
-using Wanted = std::array<bool, derivative_count>;
 
 // Products of S_k, whose columns on and below the diagonal come block by block, with w, and what
 // they come to.
@@ -122,17 +117,17 @@ class Information {
     std::int64_t const n = factor.order();
     products_ = allocate_zeros<Block>(exec, "strata::geostat::log_likelihood_gradient::products", n,
                                       derivative_count);
-    for (std::size_t k = 0; k < kept_ones.size(); ++k)
-      if (wanted[kept_ones[k]])
+    for (int k = 0; k < kept_count; ++k)
+      if (is_kept(k))
         columns_[k] =
             allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::columns", n, width);
   }
 
   // Where a block's columns are to be kept.
-  std::array<Block, 5> columns(std::int64_t count) const {
-    std::array<Block, 5> result;
-    for (std::size_t k = 0; k < kept_ones.size(); ++k)
-      if (wanted_[kept_ones[k]])
+  Kokkos::Array<Block, kept_count> columns(std::int64_t count) const {
+    Kokkos::Array<Block, kept_count> result;
+    for (int k = 0; k < kept_count; ++k)
+      if (is_kept(k))
         result[k] = Kokkos::subview(columns_[k], Kokkos::ALL, std::pair(std::int64_t{0}, count));
     return result;
   }
@@ -141,10 +136,10 @@ class Information {
   void add(std::int64_t first, std::int64_t count) {
     std::int64_t const n = factor_.order(), rows = n - first, below = rows - count;
     auto const w = matrix_ref(weights_.values), y = matrix_ref(products_);
-    for (std::size_t k = 0; k < kept_ones.size(); ++k) {
-      if (!wanted_[kept_ones[k]]) continue;
+    for (int k = 0; k < kept_count; ++k) {
+      if (!is_kept(k)) continue;
       auto const A = matrix_ref(columns_[k]);
-      auto const column = static_cast<std::int64_t>(kept_ones[k]);
+      std::int64_t const column = kept_one(k);
       blas_.gemm(Op::NoTrans, Op::NoTrans, 1, A.block(first, 0, rows, count),
                  w.block(first, 0, count, 1), 1, y.block(first, column, rows, 1));
       if (below > 0)
@@ -153,9 +148,9 @@ class Information {
     }
   }
 
-  std::array<Six, derivative_count> finish(double sill, ManySolves& solves) {
+  NineByNine finish(double sill, ManySolves& solves) {
     std::int64_t const n = factor_.order();
-    if (wanted_[3])
+    if (wanted_[By::nugget])
       Kokkos::deep_copy(exec_, Kokkos::subview(products_, Kokkos::ALL, std::pair(3, 4)),
                         weights_.values);
     auto const Q = allocate_host_matrix("strata::geostat::log_likelihood_gradient::Q", n,
@@ -167,25 +162,27 @@ class Information {
     Kokkos::deep_copy(exec_, X, products_);
     exec_.fence("strata::geostat::log_likelihood_gradient::solved");
     auto const of_trend = trend_forms(Q);
-    std::array<Six, derivative_count> result{};
+    NineByNine result{};
     for (std::size_t j = 0; j < result.size(); ++j)
       for (std::size_t k = 0; k <= j; ++k) {
         double sum = 0;
         for (std::int64_t i = 0; i < n; ++i) sum += Q(i, j) * X(i, k);
-        for (Six const& form : of_trend) sum -= form[j] * form[k];
+        for (Nine const& form : of_trend) sum -= form[j] * form[k];
         result[j][k] = result[k][j] = sum / (2 * sill);
       }
     return result;
   }
 
  private:
+  bool is_kept(int k) const { return wanted_[static_cast<std::size_t>(kept_one(k))]; }
+
   // T' Q, row by row.
-  std::vector<Six> trend_forms(HostMatrix const& Q) const {
+  std::vector<Nine> trend_forms(HostMatrix const& Q) const {
     auto const k = static_cast<std::int64_t>(weights_.trend.extent(1)), n = factor_.order();
     auto const T = allocate_host_matrix("strata::geostat::log_likelihood_gradient::T", n, k);
     Kokkos::deep_copy(exec_, T, weights_.trend);
     exec_.fence("strata::geostat::log_likelihood_gradient::trend");
-    std::vector<Six> result(static_cast<std::size_t>(k), Six{});
+    std::vector<Nine> result(static_cast<std::size_t>(k), Nine{});
     for (std::int64_t l = 0; l < k; ++l)
       for (std::size_t j = 0; j < derivative_count; ++j)
         for (std::int64_t i = 0; i < n; ++i)
@@ -199,47 +196,52 @@ class Information {
   Wanted wanted_;
   LeafBlas<Exec> blas_;
   Block products_;
-  std::array<Block, 5> columns_;
+  Kokkos::Array<Block, kept_count> columns_;
 };
-
-void take_information(std::array<Six, derivative_count> const& all, LikelihoodDerivatives& result) {
-  for (std::size_t j = 0; j < 4; ++j) std::copy_n(all[j].begin(), 4, result.information[j].begin());
-  result.information_of_directions = {all[4], all[5]};
-}
 
 }  // namespace
 
-void take_directions(Covariance const& c, std::array<double, 6> const& by,
-                     LikelihoodDerivatives& result) {
+Wanted wanted_of(Covariance const& c, std::array<bool, 4> const& parameters, bool directions) {
+  bool const has_second = c.second.has_value();
+  return {parameters[0], parameters[1], parameters[2] && has_shape(c.family),
+          parameters[3], directions,    directions,
+          has_second,    has_second,    has_second && has_shape(c.second->family)};
+}
+
+void take_derivatives(Covariance const& c, Wanted const& wanted, Nine const& by,
+                      LikelihoodDerivatives& result) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  auto const taken = [&](std::size_t k) { return wanted[k] ? by[k] : nan; };
+  for (std::size_t k = 0; k < by.size(); ++k) result.by[k] = wanted[k] ? by[k] : 0;
+  for (std::size_t k = 0; k < 4; ++k) result.gradient.by[k] = taken(k);
+  for (std::size_t k = 0; k < 3; ++k) result.gradient.by_second[k] = taken(By::sigma2_2 + k);
+  if (!wanted[By::stretch]) return;
   double const kappa = -std::log(c.ratio);
-  result.by_directions = {by[4], by[5]};
-  result.gradient.by_angle = 2 * kappa * by[5] * radians_per_degree;
-  result.gradient.by_ratio = (by[1] * c.range / 2 - by[4]) / c.ratio;
+  result.gradient.by_angle = 2 * kappa * by[By::shear] * radians_per_degree;
+  double const of_second = c.second ? by[By::range_2] * c.second->range : 0;
+  result.gradient.by_ratio =
+      ((by[By::range] * c.range + of_second) / 2 - by[By::stretch]) / c.ratio;
 }
 
 template <class Exec>
 LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& factor,
                                   Weights<Exec> const& weights, Criterion criterion, double sill,
-                                  std::array<bool, 4> const& asked, bool with_information,
-                                  std::function<void(double)> const& on_progress,
-                                  bool by_directions) {
-  Covariance const& covariance = factor.covariance();
-  Wanted const wanted = {asked[0], asked[1],      asked[2] && has_shape(covariance.family),
-                         asked[3], by_directions, by_directions};
+                                  Wanted const& wanted, bool with_information,
+                                  std::function<void(double)> const& on_progress) {
   using Block = typename CovarianceFactor<Exec>::Block;
   Stopwatch const watch;
   LikelihoodDerivatives result;
   auto& gradient = result.gradient;
   ManySolves solves{weights.solve.backward_error, weights.solve.converged};
-  CovarianceGradient<typename Exec::memory_space> const entries(
-      exec, covariance, factor.locations(), wanted[2], by_directions);
+  CovarianceGradient<typename Exec::memory_space> const entries(exec, factor.covariance(),
+                                                                factor.locations(), wanted);
   std::int64_t const n = factor.order(), width = columns_at_a_time(factor);
   auto const X = allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::X", n, width),
              sums = allocate<Block>(exec, "strata::geostat::log_likelihood_gradient::sums", width,
                                     derivative_count);
   HostMatrix const host = allocate_host_matrix("strata::geostat::log_likelihood_gradient::host",
                                                width, derivative_count);
-  Six by{};
+  Nine by{};
   std::optional<Information<Exec>> information;
   if (with_information) information.emplace(exec, factor, weights, wanted, width);
   for (std::int64_t first = 0; first < n && factor.info().ok(); first += width) {
@@ -259,14 +261,10 @@ LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& fact
     tell_together(factor.comm(), on_progress,
                   static_cast<double>(first + columns) / static_cast<double>(n));
   }
-  std::copy_n(by.begin(), 4, gradient.by.begin());
-  if (by_directions) take_directions(covariance, by, result);
-  if (information && factor.info().ok())
-    take_information(information->finish(sill, solves), result);
+  take_derivatives(factor.covariance(), wanted, by, result);
+  if (information && factor.info().ok()) result.information = information->finish(sill, solves);
   gradient.backward_error = solves.backward_error;
   gradient.solve_converged = solves.converged;
-  for (std::size_t k = 0; k < 4; ++k)
-    if (!wanted[k]) gradient.by[k] = std::numeric_limits<double>::quiet_NaN();
   if (!factor.info().ok()) gradient = not_positive_definite(gradient, factor.info().order());
   gradient.seconds = watch.seconds();
   return result;
@@ -287,9 +285,11 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
   auto const weights = detail::weights(exec, factor, values, trend);
   if (!factor.info().ok())
     return not_positive_definite(LikelihoodGradient{}, factor.info().order());
-  auto result = detail::derivatives(exec, factor, weights, trend.criterion(), 1, wanted, false,
-                                    on_progress, factor.covariance().has_directions())
-                    .gradient;
+  auto const& c = factor.covariance();
+  auto const all = detail::wanted_of(c, wanted, c.has_directions());
+  auto result =
+      detail::derivatives(exec, factor, weights, trend.criterion(), 1, all, false, on_progress)
+          .gradient;
   result.seconds = watch.seconds();
   return result;
 }
@@ -300,7 +300,7 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
       std::array<bool, 4> const&, std::function<void(double)> const&);                       \
   template detail::LikelihoodDerivatives detail::derivatives<Exec>(                          \
       Exec const&, CovarianceFactor<Exec>&, detail::Weights<Exec> const&, Criterion, double, \
-      std::array<bool, 4> const&, bool, std::function<void(double)> const&, bool);
+      detail::Wanted const&, bool, std::function<void(double)> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

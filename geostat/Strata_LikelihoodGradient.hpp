@@ -4,6 +4,7 @@
 #define STRATA_LIKELIHOOD_GRADIENT_HPP
 
 #include <geostat/Strata_Likelihood.hpp>
+#include <geostat/model/detail/Strata_Derivatives.hpp>
 
 #include <array>
 #include <cstdint>
@@ -23,6 +24,10 @@ struct LikelihoodGradient {
   double by_angle = std::numeric_limits<double>::quiet_NaN();
   /// d l / d ratio; NaN where there are no directions.
   double by_ratio = std::numeric_limits<double>::quiet_NaN();
+  /// d l / d sigma2, range and nu of a second structure; NaN where there is none, or it has no nu.
+  std::array<double, 3> by_second = {std::numeric_limits<double>::quiet_NaN(),
+                                     std::numeric_limits<double>::quiet_NaN(),
+                                     std::numeric_limits<double>::quiet_NaN()};
   double backward_error = 0;    ///< normwise, the largest of all solves that were refined
   bool solve_converged = true;  ///< all of them met their tolerance
   double seconds = 0;           ///< time of all parts
@@ -68,17 +73,19 @@ namespace detail {
 ///   AI_jk = 1/2 w' S_j P S_k w,   P = S^-1 - T T' with the weights' T, by ML and by REML.
 struct LikelihoodDerivatives {
   LikelihoodGradient gradient;
-  std::array<Parameters, 4> information{};
-  /// Derivatives by stretch and shear, as `EntrySums` has them, where they were asked for, and
-  /// these two rows of the information beside all six columns.
-  std::array<double, 2> by_directions{};
-  std::array<std::array<double, 6>, 2> information_of_directions{};
+  Nine by{};                 ///< derivatives by all that were wanted, else 0
+  NineByNine information{};  ///< the same
 };
 
-/// Takes derivatives by all six, and makes of those by stretch, shear and range the ones by angle
-/// and ratio.
-void take_directions(Covariance const& covariance, std::array<double, 6> const& by,
-                     LikelihoodDerivatives& result);
+/// What a gradient is asked for: of these parameters those that the covariance has, and all of a
+/// second structure.
+Wanted wanted_of(Covariance const& covariance, std::array<bool, 4> const& parameters,
+                 bool directions);
+
+/// Takes derivatives by all nine as those of a gradient; of stretch, shear and range it makes the
+/// ones by angle and ratio.
+void take_derivatives(Covariance const& covariance, Wanted const& wanted, Nine const& by,
+                      LikelihoodDerivatives& result);
 
 /// These of S = sill C for the factor of C and its weights, by the parameters of C; the information
 /// only if asked for.
@@ -89,10 +96,8 @@ template <class ExecutionSpace>
 LikelihoodDerivatives derivatives(ExecutionSpace const& exec,
                                   CovarianceFactor<ExecutionSpace>& factor,
                                   Weights<ExecutionSpace> const& weights, Criterion criterion,
-                                  double sill, std::array<bool, 4> const& wanted,
-                                  bool with_information,
-                                  std::function<void(double)> const& on_progress = {},
-                                  bool by_directions = false);
+                                  double sill, Wanted const& wanted, bool with_information,
+                                  std::function<void(double)> const& on_progress = {});
 
 }  // namespace detail
 

@@ -29,7 +29,9 @@ void check_covariance(MaternCovariance const& covariance, Locations const& locat
   covariance.check();
   check_locations(locations);
   bool const globe = locations.metric == Metric::GreatCircle;
-  STRATA_REQUIRE(ValueError, !globe || covariance.family != Family::Gaussian,
+  bool const is_gaussian = covariance.family == Family::Gaussian ||
+                           (covariance.second && covariance.second->family == Family::Gaussian);
+  STRATA_REQUIRE(ValueError, !globe || !is_gaussian,
                  "Gaussian covariances of great-circle distances are not positive definite; take "
                  "chordal distances");
   STRATA_REQUIRE(ValueError, locations.metric == Metric::Euclidean || !covariance.has_directions(),

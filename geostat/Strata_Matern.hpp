@@ -70,7 +70,8 @@ class CovarianceEntries {
   template <class ExecutionSpace>
   CovarianceEntries(ExecutionSpace const& exec, MaternCovariance const& covariance,
                     Locations const& locations)
-      : CovarianceEntries(covariance, locations.metric, locations.size() * locations.size() / 2) {
+      : CovarianceEntries(exec, covariance, locations.metric,
+                          locations.size() * locations.size() / 2) {
     check_covariance(covariance, locations);
     take(exec, locations);
     nugget_ = covariance.nugget;
@@ -88,7 +89,8 @@ class CovarianceEntries {
         directions_(other.directions_),
         correlation_(other.correlation_),
         table_(other.table_),
-        table_on_host_(other.table_on_host_) {
+        table_on_host_(other.table_on_host_),
+        second_(exec, other.second_) {
     take(exec, locations);
   }
 
@@ -100,7 +102,7 @@ class CovarianceEntries {
   template <class ExecutionSpace>
   CovarianceEntries(ExecutionSpace const& exec, MaternCovariance const& covariance,
                     Locations const& rows, Locations const& cols, NuggetIs nugget = NuggetIs::Error)
-      : CovarianceEntries(covariance, cols.metric, rows.size() * cols.size()) {
+      : CovarianceEntries(exec, covariance, cols.metric, rows.size() * cols.size()) {
     covariance.check();
     check_locations(rows);
     check_locations(cols);
@@ -120,7 +122,9 @@ class CovarianceEntries {
   /// Entry (i, j).
   KOKKOS_FUNCTION double operator()(std::int64_t i, std::int64_t j) const {
     double const h = detail::distance(metric_, row_(i), col_(j));
-    return sigma2_ * correlation(h / range_) + beside(h, i, j);
+    double sum = sigma2_ * correlation(h / range_);
+    if (second_.is_there()) sum += (*second_).sigma2 * (*second_)(h).value;
+    return sum + beside(h, i, j);
   }
 
   /// A = the whole block whose first entry is (first_row, first_col). Enqueued on `exec`.
@@ -166,12 +170,15 @@ class CovarianceEntries {
   }
 
  private:
-  CovarianceEntries(MaternCovariance const& c, Metric metric, std::int64_t pairs)
+  template <class ExecutionSpace>
+  CovarianceEntries(ExecutionSpace const& exec, MaternCovariance const& c, Metric metric,
+                    std::int64_t pairs)
       : sigma2_(c.sigma2),
         range_(c.range),
         metric_(metric),
         directions_(checked(c)),
-        correlation_(c) {
+        correlation_(c),
+        second_(exec, c, pairs, false) {
     if (correlation_.has_bessel()) table_ = detail::table_for<MemorySpace>(c.nu, pairs, false);
     table_on_host_ = table_.get();
   }
@@ -212,12 +219,16 @@ class CovarianceEntries {
     if constexpr (strata::runs_on_host<ExecutionSpace> &&
                   std::is_same_v<typename MatrixView::non_const_value_type, double>)
       if ((correlation_.is_vectorised() || table_) && metric_ == Metric::Euclidean &&
-          at_same_place_ == 0 && fill.A.stride(0) == 1)
+          at_same_place_ == 0 && fill.A.stride(0) == 1 && second_has_columns())
         return fill_columns(exec, fill, begin, end);
     using Policy =
         Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
     auto const m = static_cast<std::int64_t>(fill.A.extent(0));
     Kokkos::parallel_for("strata::fill_covariance", Policy(exec, {0, begin}, {m, end}), fill);
+  }
+
+  bool second_has_columns() const {
+    return !second_.on_host() || detail::has_columns(*second_.on_host());
   }
 
   // The same in vectors; both triangles are evaluated, which is faster than to copy one.
@@ -231,6 +242,8 @@ class CovarianceEntries {
         .column = detail::matern_column(),
         .covariance = {sigma2_, range_, correlation_.order(), table_on_host_,
                        correlation_.family()},
+        .second = second_.is_there() ? detail::columns_of(*second_.on_host(), true)
+                                     : detail::ColumnCovariance{0, 1, 0.5},
         .x = x,
         .y = x + coordinates_.stride(1),
         .points = col_.data() + fill.first_col,
@@ -249,6 +262,7 @@ class CovarianceEntries {
   std::shared_ptr<detail::MaternTable const> table_;  // on hosts, if any
   detail::MaternTable const* table_on_host_ = nullptr;
   detail::Points<MemorySpace> row_, col_;
+  detail::SecondTerms<MemorySpace, false> second_;
   detail::Coordinates<MemorySpace> coordinates_;  // of the rows
   Kokkos::View<double*, MemorySpace> errors_;     // known variances, if any
 };

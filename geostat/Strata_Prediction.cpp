@@ -142,7 +142,7 @@ Prediction predict(Exec const& exec, CovarianceFactor<Exec>& factor, std::span<d
   std::int64_t const width = block_of(factor.order(), m);
   Blocks<Exec> blocks(exec, factor, weights, width, options.variances);
   double const varies = options.nugget == NuggetIs::Variation ? factor.covariance().nugget : 0,
-               field = factor.covariance().sigma2 + varies;
+               field = factor.covariance().field() + varies;
   Prediction result;
   result.backward_error = weights.solve.backward_error;
   result.converged = weights.solve.converged;

@@ -121,9 +121,9 @@ struct Fitted {
 FitOptions default_options(In const& at, std::string const& metric, In const& values,
                            Trend const& trend, std::string const& family,
                            std::optional<In> const& errors) {
+  auto const [first, second] = families_of(family);
   return default_fit_options(locations("locations", at, metric, errors),
-                             detail::require_vector("values", values), trend,
-                             from_name<Family>(family));
+                             detail::require_vector("values", values), trend, first, second);
 }
 
 Fitted run_fit(In const& at, std::string const& metric, In const& values, FitOptions const& chosen,
@@ -166,21 +166,72 @@ void bind_reports(nb::module_& m) {
   detail::bind_described<Fit>(m, "FitReport", "A maximum-likelihood estimate.");
 }
 
-// As it is written in Python.
+void bind_fit_options(nb::module_& m) {
+  nb::class_<FitOptions>(m, "FitOptions", "Where to search, and when to stop.")
+      .def_rw("start", &FitOptions::start)
+      .def_rw("lower", &FitOptions::lower)
+      .def_rw("upper", &FitOptions::upper)
+      .def_rw("fixed", &FitOptions::fixed)
+      .def_rw("fixed_second", &FitOptions::fixed_second)
+      .def_rw("directions", &FitOptions::directions)
+      .def_rw("tolerance", &FitOptions::tolerance)
+      .def_rw("max_evaluations", &FitOptions::max_evaluations)
+      .def(
+          "choose",
+          [](FitOptions& self, std::string const& search, double accuracy, std::int64_t tile_size,
+             int devices, std::size_t budget_bytes, std::string const& storage) {
+            self.search = from_name<Search>(search);
+            self.factor =
+                detail::factor_options(accuracy, tile_size, devices, budget_bytes, storage);
+          },
+          "search"_a, "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a);
+  nb::class_<AlsoEstimated>(m, "AlsoEstimated", "What was estimated beside the four parameters.")
+      .def(nb::init<>());
+  m.def("also_estimated", &also_estimated, "fit"_a, "options"_a);
+}
+
+// As it is written in Python, but for numbers.
 std::string text_of(Covariance const& c) {
   constexpr char const* names[] = {"Matern", "Exponential", "Gaussian", "Spherical",
                                    "PoweredExponential"};
-  std::string const shape = c.family == Family::Matern ? ", nu={2!r}"
-                            : has_shape(c.family)      ? ", power={2!r}"
-                                                       : "";
+  auto const shape = [](Family family, char const* number) {
+    return family == Family::Matern ? std::string(", nu={") + number + "!r}"
+           : has_shape(family)      ? std::string(", power={") + number + "!r}"
+                                    : "";
+  };
   std::string const axes = c.has_directions() ? ", angle={4!r}, ratio={5!r}" : "";
-  return std::string(names[static_cast<int>(c.family)]) + "(sigma2={0!r}, range={1!r}" + shape +
-         ", nugget={3!r}" + axes + ")";
+  std::string const first = std::string(names[static_cast<int>(c.family)]) +
+                            "(sigma2={0!r}, range={1!r}" + shape(c.family, "2") + ", nugget={3!r}" +
+                            axes + ")";
+  if (!c.second) return first;
+  return first + " + " + names[static_cast<int>(c.second->family)] + "(sigma2={6!r}, range={7!r}" +
+         shape(c.second->family, "8") + axes + ")";
+}
+
+// The second structure alone.
+std::optional<Covariance> second_of(Covariance const& c) {
+  if (!c.second) return {};
+  auto const& s = *c.second;
+  return Covariance{s.sigma2, s.range, s.nu, 0, s.family, c.angle, c.ratio};
 }
 
 auto all_of(Covariance const& c) {
+  SecondStructure const s = c.second.value_or(SecondStructure{});
   return std::tuple(c.sigma2, c.range, c.nu, c.nugget, std::string(name_of(c.family)), c.angle,
-                    c.ratio);
+                    c.ratio, c.second.has_value(), s.sigma2, s.range, s.nu,
+                    std::string(name_of(s.family)));
+}
+
+Covariance sum_of(Covariance const& a, Covariance const& b) {
+  STRATA_REQUIRE(ValueError, !a.second && !b.second,
+                 "a covariance has two structures at most, and this sum has three or more");
+  STRATA_REQUIRE(ValueError, a.angle == b.angle && a.ratio == b.ratio,
+                 "both structures have the same directions, and these have (", a.angle, ", ",
+                 a.ratio, ") and (", b.angle, ", ", b.ratio, ")");
+  Covariance sum = a;
+  sum.nugget += b.nugget;
+  sum.second = {b.sigma2, b.range, b.nu, b.family};
+  return sum;
 }
 
 void bind_covariance(nb::module_& m) {
@@ -206,10 +257,16 @@ void bind_covariance(nb::module_& m) {
           "Family, as `fit` takes it.")
       .def_ro("angle", &Cov::angle, "Angle of the longest range, in degrees clockwise from y.")
       .def_ro("ratio", &Cov::ratio, "Range across that axis by the one along it.")
+      .def_prop_ro("second", &second_of,
+                   "Second structure of a sum, without a nugget; None: there is one alone.")
+      .def("__add__", &sum_of, nb::is_operator(), "other"_a,
+           "The covariance of two structures, one of each; the nugget is the sum of both.")
       .def("__repr__",
            [](Cov const& c) {
+             SecondStructure const s = c.second.value_or(SecondStructure{});
              return nb::str(text_of(c).c_str())
-                 .format(c.sigma2, c.range, c.nu, c.nugget, c.angle, c.ratio);
+                 .format(c.sigma2, c.range, c.nu, c.nugget, c.angle, c.ratio, s.sigma2, s.range,
+                         s.nu);
            })
       .def(
           "__eq__",
@@ -234,6 +291,14 @@ void bind_covariance(nb::module_& m) {
           nb::sig("def __call__(self, h: numpy.typing.NDArray[numpy.float64]) -> "
                   "numpy.typing.NDArray[numpy.float64]"),
           "C(h) at distances h >= 0, without the nugget.");
+  m.def(
+      "with_second",
+      [](Covariance first, double sigma2, double range, double nu, std::string const& family) {
+        first.second = {sigma2, range, nu, from_name<Family>(family)};
+        first.check();
+        return first;
+      },
+      "first"_a, "sigma2"_a, "range"_a, "nu"_a, "family"_a);
 }
 
 }  // namespace
@@ -294,23 +359,7 @@ void bind_geostat(nb::module_& m) {
       [](Fit const& found, std::array<bool, 4> const& fixed) { return why_no_error(found, fixed); },
       "fit"_a, "fixed"_a);
 
-  nb::class_<FitOptions>(m, "FitOptions", "Where to search, and when to stop.")
-      .def_rw("start", &FitOptions::start)
-      .def_rw("lower", &FitOptions::lower)
-      .def_rw("upper", &FitOptions::upper)
-      .def_rw("fixed", &FitOptions::fixed)
-      .def_rw("directions", &FitOptions::directions)
-      .def_rw("tolerance", &FitOptions::tolerance)
-      .def_rw("max_evaluations", &FitOptions::max_evaluations)
-      .def(
-          "choose",
-          [](FitOptions& self, std::string const& search, double accuracy, std::int64_t tile_size,
-             int devices, std::size_t budget_bytes, std::string const& storage) {
-            self.search = from_name<Search>(search);
-            self.factor =
-                detail::factor_options(accuracy, tile_size, devices, budget_bytes, storage);
-          },
-          "search"_a, "accuracy"_a, "tile_size"_a, "devices"_a, "budget_bytes"_a, "storage"_a);
+  bind_fit_options(m);
   bind_inference(m, covariance_factor);
   m.def("default_fit_options", &default_options, "locations"_a.noconvert(), "metric"_a,
         "values"_a.noconvert(), "trend"_a, "family"_a, "error_variances"_a.none());

@@ -40,8 +40,9 @@ LikelihoodGradient gradient(Shared const& f, In const& values, Trend const& tren
                            });
 }
 
-FisherInformation information(Shared const& f, Four const& wanted, Trend const& trend) {
-  FisherOptions const options{.wanted = wanted, .trend = trend};
+FisherInformation information(Shared const& f, Four const& wanted, Trend const& trend,
+                              AlsoEstimated const& also) {
+  FisherOptions const options{.wanted = wanted, .directions = also.directions, .trend = trend};
   return detail::work_with(f, 18 * detail::factor_flops(f->order()), [options](Factoring& work) {
     auto const found = fisher_information(work.exec, work.factor, options);
     if (found.info != 0) throw NotPositiveDefinite(found.info);
@@ -51,10 +52,10 @@ FisherInformation information(Shared const& f, Four const& wanted, Trend const& 
 
 // A parameter with a reason was not estimated.
 StandardErrors errors(FisherInformation const& of, MaternCovariance const& theta,
-                      std::array<std::string, 4> const& reasons) {
+                      std::array<std::string, 4> const& reasons, AlsoEstimated const& also) {
   Four estimated{};
   for (std::size_t k = 0; k < 4; ++k) estimated[k] = reasons[k].empty();
-  auto found = standard_errors(of, theta, estimated);
+  auto found = standard_errors(of, theta, estimated, also);
   for (std::size_t k = 0; k < 4; ++k)
     if (!estimated[k]) found.reasons[k] = reasons[k];
   return found;
@@ -91,10 +92,10 @@ void bind_reports(nb::module_& m) {
 void bind_inference(nb::module_& m, nb::class_<detail::KeptCovarianceFactor>& factor) {
   bind_reports(m);
   factor.def("gradient", &gradient, "values"_a.noconvert(), "trend"_a, "wanted"_a)
-      .def("fisher_information", &information, "wanted"_a, "trend"_a)
+      .def("fisher_information", &information, "wanted"_a, "trend"_a, "also"_a)
       .def("profile_interval", &interval, "values"_a.noconvert(), "options"_a, "parameter"_a,
            "level"_a, "tolerance"_a, "on_step"_a.none());
-  m.def("standard_errors", &errors, "information"_a, "covariance"_a, "reasons"_a);
+  m.def("standard_errors", &errors, "information"_a, "covariance"_a, "reasons"_a, "also"_a);
 }
 
 }  // namespace strata::python

@@ -97,8 +97,11 @@ Factor evaluate(Exec const& exec, Observations const& data, geostat::CovarianceF
 // Of each rank.
 std::size_t bytes_of_errors(MleOptions const& options, std::int64_t n,
                             std::array<bool, 4> const& estimated) {
-  return geostat::fisher_bytes_needed(n, estimated, options.comm ? options.comm->size() : 1,
-                                      !options.error_variances.empty());
+  bool const has_second = options.families.second.has_value();
+  return geostat::fisher_bytes_needed(
+      n, estimated, options.comm ? options.comm->size() : 1,
+      has_second || !options.error_variances.empty(),
+      (options.anisotropy.is_fitted ? 2 : 0) + (has_second ? 3 : 0));
 }
 
 // Why the standard errors of a fit are not computed, the same on all ranks; empty: they are.
@@ -124,14 +127,16 @@ StandardErrorsSummary standard_errors(Exec const& exec, MleOptions const& option
   summary.reason = result.fit->converged ? why_no_errors(options, factor, max_bytes, estimated)
                                          : "the fit did not converge";
   if (!summary.reason.empty()) return summary;
+  auto const also = geostat::also_estimated(*result.fit, *result.asked);
   progress.phase(words("standard errors, ", in_bytes(static_cast<double>(bytes_of_errors(
                                                 options, factor.order(), estimated)))));
   auto const information = geostat::fisher_information(exec, factor,
                                                        {.wanted = estimated,
+                                                        .directions = also.directions,
                                                         .max_bytes = max_bytes,
                                                         .on_progress = progress.listener(),
                                                         .trend = result.trend});
-  summary.errors = geostat::standard_errors(information, result.theta, estimated);
+  summary.errors = geostat::standard_errors(information, result.theta, estimated, also);
   for (std::size_t k = 0; k < 4; ++k)
     if (!reasons[k].empty()) summary.errors.reasons[k] = reasons[k];
   summary.backward_error = information.backward_error;

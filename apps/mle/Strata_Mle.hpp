@@ -76,7 +76,8 @@ struct MleOptions {
   std::optional<TrendTerms> trend;    ///< none: as mean says, else a constant
   geostat::Criterion criterion = geostat::Criterion::ML;
 
-  geostat::Family family = geostat::Family::Matern;
+  geostat::Families families;
+  std::int32_t epsg = 0;  ///< coordinate system of a map, by EPSG's number; 0: not given
   Anisotropy anisotropy;
   std::optional<geostat::Metric> distance;  ///< none: by the columns' names
   std::string error_variances;              ///< name of their column; empty: none are known
@@ -258,6 +259,8 @@ std::string numbers(geostat::MaternCovariance const& theta);
 
 /// "Matern", "spherical" and the like.
 std::string family_title(geostat::Family family);
+/// The same of a covariance, "Matern + exponential" of two structures.
+std::string title_of(geostat::Covariance const& theta);
 
 /// What a likelihood lacks that has an `info`.
 std::string what_is_not_positive(MleResult const& result);
@@ -280,6 +283,11 @@ std::shared_ptr<std::atomic<bool>> watch_factors(geostat::CovarianceFactorOption
 
 /// What factors the covariance matrices of `strata mle`.
 using MleFactor = geostat::CovarianceFactor<Kokkos::DefaultExecutionSpace>;
+
+/// What a map is written as, by the ending of its name.
+enum class MapKind : std::uint8_t { None, Ascii, GeoTiff, Netcdf };
+/// How a path is written.
+MapKind map_kind(std::string const& path);
 
 /// Whether this rank writes and prints.
 bool reports(MleOptions const& options);

@@ -4,7 +4,7 @@
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <core/io/files/Strata_ParseNumber.hpp>
-#include <geostat/kriging/Strata_PredictionGrid.hpp>
+#include <geostat/kriging/Strata_MapFiles.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,22 +19,34 @@ namespace strata::apps {
 
 namespace {
 
-constexpr char const* theta_type = "SIGMA2,RANGE[,NU][,NUGGET]";
+constexpr char const* theta_type = "SIGMA2,RANGE[,NU][,NUGGET][+SIGMA2,RANGE[,NU]]";
 
 // Paper B's three correlations, or numbers.
-geostat::MaternCovariance parse_numbers(geostat::Family family, std::string const& text) {
-  if (geostat::is_matern(family)) {
+geostat::MaternCovariance parse_numbers(geostat::Families const& families,
+                                        std::string const& text) {
+  auto const family = families.first;
+  if (geostat::is_matern(family) && !families.second) {
     if (text == "weak") return {1, 0.02627, 0.5, 0, family};
     if (text == "medium") return {1, 0.078809, 0.5, 0, family};
     if (text == "strong") return {1, 0.210158, 0.5, 0, family};
   }
-  return geostat::MaternCovariance::parse(std::string(name_of(family)) + ":" + text);
+  std::string const first = std::string(name_of(family)) + ":";
+  if (!families.second) return geostat::MaternCovariance::parse(first + text);
+  // A plus behind an e is an exponent's.
+  std::size_t plus = text.find('+', 1);
+  while (plus != std::string::npos && (text[plus - 1] == 'e' || text[plus - 1] == 'E'))
+    plus = text.find('+', plus + 1);
+  STRATA_REQUIRE(ValueError, plus != std::string::npos, "'", text, "' must be two structures, ",
+                 theta_type);
+  return geostat::MaternCovariance::parse(first + text.substr(0, plus) + "+" +
+                                          std::string(name_of(*families.second)) + ":" +
+                                          text.substr(plus + 1));
 }
 
 // By --family and --anisotropy, which CLI11 hears before, as they are added before.
 auto theta_parser(MleOptions const& options) {
   return [&options](std::string const& text) {
-    auto theta = parse_numbers(options.family, text);
+    auto theta = parse_numbers(options.families, text);
     theta.angle = options.anisotropy.angle;
     theta.ratio = options.anisotropy.ratio;
     theta.check();
@@ -84,11 +96,13 @@ void add_data_options(CLI::App& command, MleOptions& options) {
 
 void add_covariance_options(CLI::App& command, MleOptions& options) {
   OptionGroup group(command, "The covariance");
-  group.named(
-      "--family", options.family,
+  group.parsed(
+      "--family", options.families, alternatives<geostat::Family>() + "|FAMILY+FAMILY",
+      geostat::families_of,
       "of x = distance / range: matern 2^(1-nu)/Gamma(nu) x^nu K_nu(x), exponential e^-x, "
       "gaussian e^-x^2, spherical 1 - 3/2 x + 1/2 x^3 for x < 1, powered e^-x^nu with nu up "
-      "to 2; matern and powered alone have NU [matern]");
+      "to 2; matern and powered alone have NU; exponential+spherical and the like: the sum of two, "
+      "each with a sigma2 and a range, and with one nugget [matern]");
   group.parsed(
       "--anisotropy", options.anisotropy, "ANGLE,RATIO|fit", Anisotropy::parse,
       "the angle of the axis with the longest range, in degrees clockwise from y, and the "
@@ -113,8 +127,11 @@ void add_task_options(CLI::App& command, MleOptions& options) {
             "mean, variance and sd of the field without the nugget's noise, and of a new "
             "observation, with it");
   group.add("--predict-grid", options.grid, "X0:X1:DX,Y0:Y1:DY|auto",
-            "kriging at the centres of a grid's cells: to --output MAP.csv, or MAP.asc, of which "
-            "MAP.mean.asc and MAP.sd.asc become ESRI ASCII grids");
+            "kriging at the centres of a grid's cells: to --output MAP.csv, MAP.tif (GeoTIFF), "
+            "MAP.nc (NetCDF), or MAP.asc, of which MAP.mean.asc and MAP.sd.asc become ESRI ASCII "
+            "grids");
+  group.parsed("--crs", options.epsg, "EPSG:N", geostat::MapReference::parse,
+               "the coordinate system that MAP.tif and MAP.nc name [EPSG:4326 for lon,lat]");
   group.count("--simulations", options.simulations, "M",
               "fields drawn there that agree with the observations: columns or grids sim1 to simM");
   group.flag("--no-variance", options.no_variance,
@@ -233,46 +250,13 @@ geostat::MaternCovariance within(geostat::MaternCovariance const& start,
   auto const low = geostat::parameters_of(lower), high = geostat::parameters_of(upper);
   for (std::size_t k = 0; k < parameters.size(); ++k)
     parameters[k] = std::min(std::max(parameters[k], low[k]), high[k]);
-  return geostat::with_parameters(start, parameters);
-}
-
-// What is predicted and where it goes.
-void check_kriging(MleOptions const& options) {
-  require(options.predict.empty() || options.grid.empty(),
-          "give one of --predict and --predict-grid");
-  require(!options.predicts() || !options.output.empty(),
-          options.grid.empty() ? "--predict needs --output" : "--predict-grid needs --output");
-  require(options.output.empty() || options.generate > 0 || options.predicts(),
-          "--output goes with --predict or --generate");
-  require(options.predicts() || (options.simulations == 0 && !options.no_variance),
-          "--simulations and --no-variance are of --predict or --predict-grid");
-  require(options.predicts() || !options.exact, "--exact is of --predict or --predict-grid");
-  require(options.folds.empty() || !options.loo.empty(), "--loo-folds is of --loo");
-  auto const needed = options.terms().needed();
-  require(options.grid.empty() || needed.empty(),
-          "--predict-grid has x and y alone, and --trend needs ",
-          needed.empty() ? "" : needed.front(), "; give its cells to --predict");
-  if (!options.grid.empty() && options.grid != "auto")
-    (void)geostat::PredictionGrid::parse(options.grid);
-}
-
-// What neighbours alone do not serve.
-void check_neighbours(MleOptions const& options) {
-  if (options.neighbours == 0)
-    return require(options.exact_beside == When::Auto, "--exact-beside is of --neighbours");
-  require(options.neighbours <= 1000, "--neighbours: ", options.neighbours,
-          " must be at most 1000; without it all are taken");
-  require(options.generate == 0, "--neighbours is of observations, and --generate makes them");
-  require(options.search == geostat::Search::Scoring,
-          "--neighbours fits by scoring; --search is of the exact likelihood");
-  require(
-      options.loo.empty() && options.simulations == 0 && !options.profile_intervals && !options.kl,
-      "--loo, --simulations, --profile-intervals and --kl are of the exact likelihood, without "
-      "--neighbours");
-  require(!precision_rule(options.tiles).may_mix(),
-          "--epsilon is of the exact likelihood's tiles, without --neighbours");
-  require(!options.comm || options.comm->size() == 1,
-          "--neighbours runs on one rank, and there are ", options.comm ? options.comm->size() : 1);
+  auto result = geostat::with_parameters(start, parameters);
+  if (!result.second) return result;
+  auto const &least = *lower.second, &most = *upper.second;
+  result.second->sigma2 = std::clamp(result.second->sigma2, least.sigma2, most.sigma2);
+  result.second->range = std::clamp(result.second->range, least.range, most.range);
+  result.second->nu = std::clamp(result.second->nu, least.nu, most.nu);
+  return result;
 }
 
 }  // namespace
@@ -302,64 +286,6 @@ Anisotropy Anisotropy::parse(std::string const& text) {
   return result;
 }
 
-void check(MleOptions const& options) {
-  bool const generates = options.generate > 0;
-  require(generates == options.locations.empty(), "give exactly one of --locations and --generate");
-  require(!generates || (options.theta && !options.output.empty()),
-          "--generate needs --theta and --output");
-  bool const looks = !options.loo.empty() || !options.variogram.empty();
-  require(!generates || (!options.evaluate && !options.predicts() && !looks),
-          "--generate writes a field; give its file to --locations for the rest");
-  require(!generates || !options.skip_missing,
-          "--skip-missing is of observations that are read, and --generate makes them");
-  require(options.copies == CopiesOf::Keep || options.error_variances.empty(),
-          "--copies drop does not go with --error-variances: copies may differ in them");
-  require(!generates || options.copies == CopiesOf::Keep,
-          "--copies is of observations that are read, and --generate makes them");
-  require(!options.trend || !options.mean, "--trend and --mean say the same: give --trend");
-  require(!generates || (!options.trend && options.columns.empty() &&
-                         options.criterion == geostat::Criterion::ML),
-          "--trend, --columns and --likelihood are of observations that are read, and --generate "
-          "makes them");
-  require(options.columns.empty() || options.columns.size() == 3,
-          "--columns: ", options.columns.size(), " names, must be three: X,Y,VALUE");
-  require(!options.evaluate || options.theta, "--evaluate needs --theta");
-  require(!options.theta || generates || options.evaluate || options.predicts() || looks,
-          "--theta goes with --evaluate or --predict; --start is where a fit begins");
-  bool const fitting = options.start || options.lower || options.upper || !options.fix.empty();
-  require(options.fits() || !fitting,
-          "--start, --lower, --upper and --fix are for a fit, which --theta replaces");
-  require(
-      !generates || (!options.distance && options.error_variances.empty()),
-      "--distance and --error-variances are of observations that are read, and --generate makes "
-      "them");
-  require(options.fits() || !options.anisotropy.is_fitted,
-          "--anisotropy fit is for a fit, which --theta replaces; give ANGLE,RATIO");
-  require(!options.gradient || !generates, "--gradient needs observations, not --generate");
-  require(options.fits() || (options.standard_errors != When::On && !options.profile_intervals),
-          "--standard-errors and --profile-intervals are of a fit, which --theta replaces");
-  require(!options.level || options.profile_intervals, "--level is of --profile-intervals");
-  require(!options.level || (*options.level > 0 && *options.level < 1),
-          "--level: ", options.level.value_or(0), " must be between 0 and 1");
-  require(!options.fits() || geostat::can_fit(options.search),
-          "this build has no NLopt (Debian: libnlopt-dev), whose searches bobyqa and nelder-mead "
-          "are; --search scoring needs none");
-  check_kriging(options);
-  check(options.tiles, options.comm.get());
-  check_neighbours(options);
-  require(!generates || !precision_rule(options.tiles).may_mix(),
-          "--epsilon is of tiles below fp64, and --generate makes a field in fp64");
-  require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
-  bool const is_map = !options.grid.empty() && options.output.ends_with(".asc");
-  require(options.output.empty() || is_map || options.output.ends_with(".csv"),
-          "--output: ", options.output, ": what is written is CSV; give a name that ends in .csv",
-          options.grid.empty() ? "" : ", or .asc for grids");
-  check_writable({{"--output", options.output},
-                  {"--json", options.json},
-                  {"--loo", options.loo},
-                  {"--variogram", options.variogram}});
-}
-
 geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
   geostat::CovarianceFactorOptions factor;
   factor.rule = precision_rule(options.tiles);
@@ -374,8 +300,8 @@ geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
 }
 
 geostat::FitOptions fit_options(MleOptions const& options, Observations const& data) {
-  geostat::FitOptions fit =
-      geostat::default_fit_options(data.locations, data.values, data.trend, options.family);
+  geostat::FitOptions fit = geostat::default_fit_options(
+      data.locations, data.values, data.trend, options.families.first, options.families.second);
   fit.directions = options.anisotropy.is_fitted;
   fit.start.angle = options.anisotropy.angle;
   fit.start.ratio = options.anisotropy.ratio;

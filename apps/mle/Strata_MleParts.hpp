@@ -65,6 +65,31 @@ constexpr auto fields_of(KnownRatio const*) {
                           {.schema = R"("minimum": 0)"}));
 }
 
+/// Errors of what a covariance has beside the four parameters.
+struct FurtherErrors {
+  geostat::StandardErrors const* of;  ///< The errors.
+};
+/// What is told of them.
+constexpr auto fields_of(FurtherErrors const*) {
+  using F = FurtherErrors;
+  return std::tuple(
+      Field(
+          "angle", [](F const& f) { return f.of->of_angle; },
+          "Standard error of the angle, in degrees; not a number: there is none."),
+      Field(
+          "ratio", [](F const& f) { return f.of->of_ratio; },
+          "Standard error of the ratio; not a number: there is none."),
+      Field(
+          "sigma2_2", [](F const& f) { return f.of->of_second[0]; },
+          "Standard error of the second structure's sigma2; not a number: there is none."),
+      Field(
+          "range_2", [](F const& f) { return f.of->of_second[1]; },
+          "Standard error of its range; not a number: there is none."),
+      Field(
+          "nu_2", [](F const& f) { return f.of->of_second[2]; },
+          "Standard error of its nu; not a number: there is none."));
+}
+
 /// Standard errors with the parameters that they are of.
 struct ErrorsOfResult {
   StandardErrorsSummary const* of;         ///< The errors, or why there are none.
@@ -92,6 +117,8 @@ constexpr auto fields_of(ErrorsOfResult const*) {
       Field("of_logarithm",
             [](E const& e) { return e.known(geostat::covariance_of(e.of->errors.of_logarithm)); },
             "Standard errors of the parameters' logarithms.", {.absent = absent}),
+      Field("further", [](E const& e) { return e.known(FurtherErrors{&e.of->errors}); },
+            "Standard errors of directions and of a second structure.", {.absent = absent}),
       Field("reasons", [](E const& e) { return e.known(ParameterTexts{e.of->errors.reasons}); },
             "Why a parameter has none.", {.absent = absent}),
       Field("correlation",

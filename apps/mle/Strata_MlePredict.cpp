@@ -6,6 +6,7 @@
 #include <comm/Strata_Together.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <geostat/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_MapFiles.hpp>
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 #include <geostat/kriging/Strata_Simulation.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
@@ -86,17 +87,31 @@ std::vector<Column> columns_of(geostat::Prediction const& prediction,
   return columns;
 }
 
-// A grid for each of mean, sd and the simulations. Returns their files.
-std::vector<std::string> write_grids(MleOptions const& options, geostat::PredictionGrid const& grid,
-                                     std::vector<Column> const& columns, bool writes) {
+// Mean, sd and the simulations.
+std::vector<geostat::MapLayer> layers_of(std::vector<Column> const& columns) {
+  std::vector<geostat::MapLayer> layers;
+  for (auto const& column : columns)
+    if (column.name == "mean" || column.name == "sd" || column.name.starts_with("sim"))
+      layers.push_back({column.name, column.values});
+  return layers;
+}
+
+// One map of all layers, or an ESRI ASCII grid for each. Returns the files.
+std::vector<std::string> write_maps(MleOptions const& options, geostat::PredictionGrid const& grid,
+                                    geostat::Metric metric, std::vector<Column> const& columns,
+                                    bool writes) {
+  auto const layers = layers_of(columns);
+  geostat::MapReference const where{options.epsg, metric};
+  MapKind const kind = map_kind(options.output);
+  if (writes && kind == MapKind::GeoTiff)
+    geostat::write_geotiff(options.output, grid, where, layers);
+  if (writes && kind == MapKind::Netcdf) geostat::write_netcdf(options.output, grid, where, layers);
+  if (kind != MapKind::Ascii) return {options.output};
   std::vector<std::string> files;
   auto const stem = options.output.substr(0, options.output.size() - std::string(".asc").size());
-  for (auto const& column : columns) {
-    bool const is_map =
-        column.name == "mean" || column.name == "sd" || column.name.starts_with("sim");
-    if (!is_map) continue;
-    files.push_back(stem + "." + column.name + ".asc");
-    if (writes) geostat::write_ascii_grid(files.back(), grid, column.values);
+  for (auto const& layer : layers) {
+    files.push_back(stem + "." + layer.name + ".asc");
+    if (writes) geostat::write_ascii_grid(files.back(), grid, layer.values);
   }
   return files;
 }
@@ -128,8 +143,8 @@ void predict_by(Krige const& krige, MleOptions const& options, Observations cons
   std::vector<std::string> files;
   together(comm, [&] {
     progress.phase("writing " + options.output);
-    if (grid && options.output.ends_with(".asc"))
-      files = write_grids(options, *grid, columns, reports(options));
+    if (grid && map_kind(options.output) != MapKind::None)
+      files = write_maps(options, *grid, at.metric, columns, reports(options));
     else if (reports(options))
       write_table(options, places, columns, progress);
   });
@@ -149,6 +164,13 @@ void predict_by(Krige const& krige, MleOptions const& options, Observations cons
 using Columns = std::vector<std::vector<double>>;
 
 }  // namespace
+
+MapKind map_kind(std::string const& path) {
+  return path.ends_with(".asc")                              ? MapKind::Ascii
+         : path.ends_with(".tif") || path.ends_with(".tiff") ? MapKind::GeoTiff
+         : path.ends_with(".nc")                             ? MapKind::Netcdf
+                                                             : MapKind::None;
+}
 
 bool reports(MleOptions const& options) { return !options.comm || options.comm->rank() == 0; }
 

@@ -80,21 +80,48 @@ std::string label_of(geostat::Family family, std::size_t k) {
   return std::string(geostat::parameter_names[k]) + words[k];
 }
 
+geostat::StandardErrors const* errors_there(MleResult const& result) {
+  return result.standard_errors && result.standard_errors->reason.empty()
+             ? &result.standard_errors->errors
+             : nullptr;
+}
+
+std::string plus_minus(double error) { return std::isnan(error) ? "" : " +- " + two_digits(error); }
+
+void show_second(Report& report, MleResult const& result) {
+  if (!result.theta.second) return;
+  auto const& second = *result.theta.second;
+  char const* const names[] = {"sigma2 of the ", "range of the ", "nu of the "};
+  double const values[] = {second.sigma2, second.range, second.nu};
+  auto const* const errors = errors_there(result);
+  bool const on_sphere = geostat::is_on_sphere(result.metric);
+  for (std::size_t k = 0; k < (geostat::has_shape(second.family) ? 3u : 2u); ++k)
+    report.only_screen(
+        names[k] + std::string("second"),
+        text("%.8g", values[k]) + plus_minus(errors ? errors->of_second[k] : std::nan("")) +
+            (k == 1 && on_sphere ? "  km" : "") +
+            (result.fit && result.fit->second_at_bound[k] ? "  (AT ITS BOUND)" : ""));
+}
+
 void show_directions(Report& report, MleResult const& result) {
   auto const& theta = result.theta;
   bool const is_fitted = result.asked && result.asked->directions;
   if (!theta.has_directions() && !is_fitted) return;
   char const* const given = result.fit && !is_fitted ? "  (fixed)" : "";
-  report.only_screen("angle (longest range)",
-                     text("%.6g", theta.angle) + "  degrees clockwise from y" + given);
-  report.only_screen("ratio", text("%.8g", theta.ratio) + given);
+  double const none = std::nan("");
+  auto const* const errors = errors_there(result);
+  report.only_screen("angle (longest range)", text("%.6g", theta.angle) +
+                                                  plus_minus(errors ? errors->of_angle : none) +
+                                                  "  degrees clockwise from y" + given);
+  report.only_screen(
+      "ratio", text("%.8g", theta.ratio) + plus_minus(errors ? errors->of_ratio : none) + given);
   report.only_screen("range across", text("%.8g", theta.range * theta.ratio));
 }
 
 void show_theta(Report& report, MleResult const& result) {
   bool const on_sphere = geostat::is_on_sphere(result.metric);
   bool const has_errors = result.standard_errors && result.standard_errors->reason.empty();
-  report.section(family_title(result.theta.family) + " covariance" +
+  report.section(title_of(result.theta) + " covariance" +
                  (!result.fit  ? ""
                   : has_errors ? ", fitted: estimate +- standard error"
                                : ", fitted"));
@@ -110,9 +137,10 @@ void show_theta(Report& report, MleResult const& result) {
     for (auto const& interval : result.profile_intervals)
       if (interval.parameter == k) tell_interval(report, interval);
   }
+  show_second(report, result);
   show_directions(report, result);
-  report.only_screen("sill (sigma2 + nugget)",
-                     text("%.8g", result.theta.sigma2 + result.theta.nugget));
+  report.only_screen(result.theta.second ? "sill (all variances)" : "sill (sigma2 + nugget)",
+                     text("%.8g", result.theta.field() + result.theta.nugget));
 }
 
 void show_standard_errors(Report& report, MleResult const& result) {
@@ -281,7 +309,7 @@ std::optional<double> bic_of(MleResult const& result) {
 }  // namespace detail
 
 std::optional<KnownRatio> ErrorsOfResult::ratio() const {
-  if (!geostat::is_matern(theta->family)) return std::nullopt;
+  if (!geostat::is_matern(theta->family) || theta->second) return std::nullopt;
   return known(KnownRatio{theta->sigma2 * std::pow(theta->range, -2 * theta->order()),
                           of->errors.of_logarithm_of_ratio});
 }

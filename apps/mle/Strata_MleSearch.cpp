@@ -45,8 +45,13 @@ namespace {
 
 // As --start takes them.
 std::string numbers_of(geostat::Covariance const& theta) {
-  std::string const all = to_string(theta);
-  return all.substr(all.find(':') + 1);
+  geostat::Covariance first = theta;
+  first.second.reset();
+  std::string all = to_string(first);
+  all = all.substr(all.find(':') + 1);
+  if (!theta.second) return all;
+  std::string const both = to_string(theta);
+  return all + "+" + both.substr(both.rfind(':') + 1);
 }
 
 }  // namespace

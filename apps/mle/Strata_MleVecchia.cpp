@@ -38,7 +38,9 @@ void require_memory(MleOptions const& options, Observations const& data, MleResu
   auto const n = static_cast<double>(result.n), m = static_cast<double>(options.neighbours),
              q = static_cast<double>(data.trend.columns() + 1);
   bool const by_directions = options.anisotropy.is_fitted || result.theta.has_directions();
-  double const numbers = by_directions ? 29 + 7 * q : 16 + 5 * q;
+  double const numbers = result.theta.second || options.families.second ? 56 + 10 * q
+                         : by_directions                                ? 29 + 7 * q
+                                                                        : 16 + 5 * q;
   double bytes = n * (8 * (m + 1) + 8 * (q + 3) + 8 * numbers + 200);
   if (result.n <= exact_up_to(options))
     bytes += static_cast<double>(MleFactor::bytes_needed(result.n));
@@ -51,16 +53,17 @@ void require_memory(MleOptions const& options, Observations const& data, MleResu
 }
 
 StandardErrorsSummary errors_of(MleOptions const& options, geostat::VecchiaFit const& fit,
-                                std::array<bool, 4> const& fixed) {
+                                geostat::FitOptions const& asked) {
   StandardErrorsSummary summary;
   summary.reason = !fit.converged                         ? "the fit did not converge"
                    : options.standard_errors == When::Off ? "--standard-errors off"
                                                           : "";
   if (!summary.reason.empty()) return summary;
-  auto const reasons = geostat::why_no_error(fit, fixed);
+  auto const reasons = geostat::why_no_error(fit, asked.fixed);
   std::array<bool, 4> estimated{};
   for (std::size_t k = 0; k < 4; ++k) estimated[k] = reasons[k].empty();
-  summary.errors = geostat::standard_errors(fit.information, fit.theta, estimated);
+  summary.errors = geostat::standard_errors(fit.information, fit.theta, estimated,
+                                            geostat::also_estimated(fit, asked));
   for (std::size_t k = 0; k < 4; ++k)
     if (!reasons[k].empty()) summary.errors.reasons[k] = reasons[k];
   summary.seconds = fit.information.seconds;
@@ -80,7 +83,7 @@ std::optional<Vecchia<Exec>> search(Exec const& exec, MleOptions const& options,
   });
   if (!fitted) return std::nullopt;
   result.vecchia = {fitted->approximation, fitted->exact};
-  result.standard_errors = errors_of(options, *fitted, now.options.fixed);
+  result.standard_errors = errors_of(options, *fitted, now.options);
   return std::move(fitted->model);
 }
 

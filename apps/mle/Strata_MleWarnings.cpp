@@ -11,13 +11,29 @@
 
 namespace strata::apps {
 
+namespace {
+
+std::string numbers_of_second(geostat::SecondStructure const& second) {
+  return family_title(second.family) +
+         text(" sigma2 %.4g, range %.4g", second.sigma2, second.range) +
+         (geostat::has_shape(second.family) ? text(", nu %.4g", second.nu) : "");
+}
+
+}  // namespace
+
+std::string title_of(geostat::Covariance const& theta) {
+  return family_title(theta.family) +
+         (theta.second ? " + " + family_title(theta.second->family) : "");
+}
+
 std::string numbers(geostat::MaternCovariance const& theta) {
   std::string const shape = geostat::has_shape(theta.family) ? text(", nu %.4g", theta.nu) : "",
                     axes = theta.has_directions()
                                ? text(", angle %.4g, ratio %.4g", theta.angle, theta.ratio)
                                : "";
   return text("sigma2 %.4g, range %.4g", theta.sigma2, theta.range) + shape +
-         text(", nugget %.4g", theta.nugget) + axes;
+         text(", nugget %.4g", theta.nugget) + axes +
+         (theta.second ? " + " + numbers_of_second(*theta.second) : "");
 }
 
 std::string family_title(geostat::Family family) {
@@ -159,7 +175,8 @@ bool MleResult::log_det_known() const {
 }
 
 std::int64_t MleResult::free_parameters() const {
-  return std::ranges::count(asked->fixed, false) + trend.columns() + (asked->directions ? 2 : 0);
+  return std::ranges::count(asked->fixed, false) + trend.columns() + (asked->directions ? 2 : 0) +
+         (theta.second ? std::ranges::count(asked->fixed_second, false) : 0);
 }
 
 Exit MleResult::exit() const {

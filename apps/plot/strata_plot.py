@@ -231,20 +231,6 @@ def empirical_variogram(observed, values, bins=15):
             [int((place == k).sum()) for k in filled], remark)
 
 
-def matern_correlation(h, theta):
-    """2^(1-nu) / Gamma(nu) (h/range)^nu K_nu(h/range), the Bessel function by its integral over exp(-s cosh t) cosh(nu t)."""
-    import numpy
-
-    s = numpy.maximum(numpy.asarray(h, dtype=float) / theta["range"], 1e-8)[:, None]
-    t = numpy.linspace(0, 30, 6001)[None, :]
-    nu = theta["nu"]
-    with numpy.errstate(over="ignore", under="ignore"):
-        inside = numpy.exp(numpy.minimum(nu * t, 700) - s * numpy.cosh(t)) / 2 + numpy.exp(-nu * t - s * numpy.cosh(t)) / 2
-    step = float(t[0, 1])
-    bessel = step * (inside.sum(axis=1) - (inside[:, 0] + inside[:, -1]) / 2)
-    return numpy.clip(2 ** (1 - nu) / math.gamma(nu) * s[:, 0] ** nu * bessel, 0, 1)
-
-
 def draw_variogram(plt, found):
     import numpy
 
@@ -263,16 +249,15 @@ def draw_variogram(plt, found):
             label = f"empirical{remark}" + (", area: pairs" if pairs else "")
             axes.scatter(lag, half, s=size, fc="white", ec="black", zorder=3, label=label)
             most = max(most, max(lag))
-    curves = [(item, data["theta"]) for item, data in found if "theta" in data]
+    curves = [(item, data["theta"], data.get("covariance") or {}) for item, data in found if "theta" in data]
     if not drawn and not curves:
         raise Unusable(f"{found[0][0].path}: one observation has no variogram")
-    most = most or 4 * max(theta["range"] for _, theta in curves)
-    for k, (item, theta) in enumerate(curves):
+    most = most or 4 * max(theta["range"] for _, theta, _ in curves)
+    for k, (item, theta, covariance) in enumerate(curves):
         h = numpy.linspace(most / 2000, 1.03 * most, 300)
         label = "fitted" if len(curves) == 1 else item.name
-        words = ", ".join(f"{name} {value:.4g}" for name, value in theta.items())
-        gamma = theta["nugget"] + theta["sigma2"] * (1 - matern_correlation(h, theta))
-        axes.plot(h, gamma, color=CURVES[1 + k % 6], ls=["-", "--", "-.", ":"][k % 4], label=f"{label}: {words}")
+        gamma = data_of.semivariance(h, theta, covariance)
+        axes.plot(h, gamma, color=CURVES[1 + k % 6], ls=["-", "--", "-.", ":"][k % 4], label=f"{label}: {data_of.named(theta, covariance)}")
     axes.set(xlim=(0, 1.03 * most), ylim=(0, None))
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8, loc="lower right")

@@ -158,11 +158,52 @@ def find_variogram(item):
         values = column(item.data, "value") or (others[0] if len(item.data) == 3 and len(others) == 1 else None)
         return {"observations": (places(item.data), values)} if values and places(item.data) else None
     if item.type == "report" and item.data["schema"].startswith("strata.mle/"):
-        found = {"theta": item.data["theta"], "km": item.data["problem"]["metric"].endswith("km")}
+        found = {"theta": item.data["theta"], "covariance": item.data.get("covariance"), "km": item.data["problem"]["metric"].endswith("km")}
         observed = beside(item, item.data["problem"]["source"])
         if observed and observed.type == "table":
             found |= find_variogram(observed) or {}
     return found or None
+
+
+def matern_correlation(h, theta):
+    """2^(1-nu) / Gamma(nu) (h/range)^nu K_nu(h/range), the Bessel function by its integral over exp(-s cosh t) cosh(nu t)."""
+    import numpy
+
+    s = numpy.maximum(numpy.asarray(h, dtype=float) / theta["range"], 1e-8)[:, None]
+    t = numpy.linspace(0, 30, 6001)[None, :]
+    nu = theta["nu"]
+    with numpy.errstate(over="ignore", under="ignore"):
+        inside = numpy.exp(numpy.minimum(nu * t, 700) - s * numpy.cosh(t)) / 2 + numpy.exp(-nu * t - s * numpy.cosh(t)) / 2
+    step = float(t[0, 1])
+    bessel = step * (inside.sum(axis=1) - (inside[:, 0] + inside[:, -1]) / 2)
+    return numpy.clip(2 ** (1 - nu) / math.gamma(nu) * s[:, 0] ** nu * bessel, 0, 1)
+
+
+def correlation(h, family, structure):
+    """Of a structure at distances h, as docs/geostatistics.md has the families; a table without a family is Matern's."""
+    import numpy
+
+    x = numpy.asarray(h, dtype=float) / structure["range"]
+    if family == "spherical":
+        return numpy.where(x < 1, 1 - 1.5 * x + x**3 / 2, 0)
+    if family in ("gaussian", "powered"):
+        return numpy.exp(-(x ** (2 if family == "gaussian" else structure["nu"])))
+    return numpy.exp(-x) if family == "exponential" else matern_correlation(h, structure)
+
+
+def semivariance(h, theta, covariance):
+    """The model's, of one structure or two."""
+    second = covariance.get("second")
+    gamma = theta["nugget"] + theta["sigma2"] * (1 - correlation(h, covariance.get("family"), theta))
+    return gamma + second["sigma2"] * (1 - correlation(h, second["family"], second)) if second else gamma
+
+
+def named(theta, covariance):
+    """The numbers of both structures, those that there are."""
+    words = ", ".join(f"{name} {value:.4g}" for name, value in theta.items() if value is not None)
+    second = covariance.get("second")
+    numbers = "" if not second else ", ".join(f"{name} {second[name]:.4g}" for name in ("sigma2", "range", "nu") if second[name] is not None)
+    return f"{words} + {second['family']} {numbers}" if second else words
 
 
 def seconds_of_benchmarks(document):

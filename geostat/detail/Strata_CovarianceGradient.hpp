@@ -6,28 +6,19 @@
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
-#include <geostat/model/detail/Strata_MaternTable.hpp>
+#include <geostat/model/detail/Strata_Derivatives.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <memory>
-#include <type_traits>
 
 namespace strata::geostat::detail {
 
-/// What a covariance is differentiated by: its parameters, and two directions' ways.
-inline constexpr int derivative_count = 6;
-
-/// Numbers of sigma2, range, nu and nugget, and of the stretch and the shear of the plane.
-///
-/// The stretch is kappa = -log ratio while the product of both axes' ranges stays. The shear is
-/// twice the angle that the axes turn by, times kappa. Both have derivatives where there are no
-/// directions, kappa = 0, too.
+/// Numbers of what a covariance is differentiated by.
 struct EntrySums {
-  double of[derivative_count] = {0, 0, 0, 0, 0, 0};
+  double of[derivative_count] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
 
   KOKKOS_INLINE_FUNCTION EntrySums& operator+=(EntrySums const& other) {
     for (int k = 0; k < derivative_count; ++k) of[k] += other.of[k];
@@ -57,13 +48,13 @@ KOKKOS_INLINE_FUNCTION ByDirections by_directions(double by_log_range, double tu
           by_log_range * turn * (u * v / squared)};
 }
 
-/// The derivatives of a covariance matrix's entries by sigma2, range, nu and nugget, evaluated
-/// where they are asked for, and by stretch and shear, which are 0 unless wanted. The derivative by
-/// nu, if it is not wanted, is any number: without it there are closed forms for nu = 1/2, 3/2 and
-/// 5/2. Known error variances have no derivative.
+/// The derivatives of a covariance matrix's entries, evaluated where they are asked for. Those by
+/// stretch and shear are 0 unless wanted. The derivative by nu, if it is not wanted, is any number:
+/// without it there are closed forms for nu = 1/2, 3/2 and 5/2. Known error variances have no
+/// derivative.
 ///
-/// Memory   24 bytes for each location in MemorySpace, and 2.4 kB; on hosts of many locations a
-///          table of 108 kB.
+/// Memory   24 bytes for each location in MemorySpace, and 2.4 kB a structure; on hosts of many
+///          locations a table of 108 kB.
 /// Error    see MaternGradient, times sigma2 by nu, and sigma2 / range by range.
 template <class MemorySpace>
 class CovarianceGradient {
@@ -71,52 +62,40 @@ class CovarianceGradient {
   /// Sync     fences `exec`.
   template <class ExecutionSpace>
   CovarianceGradient(ExecutionSpace const& exec, MaternCovariance const& c,
-                     Locations const& locations, bool by_nu, bool by_directions = false)
-      : sigma2_(c.sigma2),
-        range_(c.range),
-        nu_(c.order()),
-        family_(c.family),
-        plain_(!is_matern(c.family)),
-        closed_(plain_ || ((!by_nu || !has_shape(c.family)) && has_closed_form(c.order()))),
-        metric_(locations.metric),
-        matern_(unless_closed<MaternGradient>(closed_, c.order())),
-        by_directions_(by_directions),
+                     Locations const& locations, Wanted const& wanted)
+      : metric_(locations.metric),
+        terms_(exec, c, locations.size() * locations.size() / 2, wanted[By::nu], wanted[By::nu_2]),
+        by_directions_(wanted[By::stretch]),
         turn_(turn_of(c)),
-        points_(points_of<MemorySpace>(exec, Directions(c, by_directions)(locations))) {
-    auto const pairs = locations.size() * locations.size() / 2;
-    if (!closed_) table_ = table_for<MemorySpace>(c.nu, pairs, true);
-    table_on_host_ = table_.get();
-  }
+        points_(points_of<MemorySpace>(exec, Directions(c, wanted[By::stretch])(locations))) {}
 
   KOKKOS_FUNCTION EntrySums operator()(std::int64_t i, std::int64_t j) const {
-    double const x = distance(metric_, points_(i), points_(j)) / range_;
-    MaternTerms const m = plain_    ? plain_terms(family_, nu_, x)
-                          : closed_ ? matern_closed_terms(nu_, x)
-                                    : terms(x);
-    EntrySums sums{{m.value, sigma2_ * m.by_log_range / range_, sigma2_ * m.by_nu,
-                    i == j ? 1.0 : 0.0, 0.0, 0.0}};
+    double const h = distance(metric_, points_(i), points_(j));
+    auto const& first = terms_.first();
+    MaternTerms const m = first(h);
+    double by_log_range = first.sigma2 * m.by_log_range;
+    EntrySums sums{{m.value, by_log_range / first.range, first.sigma2 * m.by_nu, i == j ? 1.0 : 0.0,
+                    0.0, 0.0, 0.0, 0.0, 0.0}};
+    if (terms_.has_second()) {
+      auto const& second = terms_.second();
+      MaternTerms const m2 = second(h);
+      double const slope = second.sigma2 * m2.by_log_range;
+      sums.of[By::sigma2_2] = m2.value;
+      sums.of[By::range_2] = slope / second.range;
+      sums.of[By::nu_2] = second.sigma2 * m2.by_nu;
+      by_log_range += slope;
+    }
     if (!by_directions_) return sums;
-    auto const by = detail::by_directions(sigma2_ * m.by_log_range, turn_, points_(i), points_(j));
-    sums.of[4] = by.stretch, sums.of[5] = by.shear;
+    auto const by = detail::by_directions(by_log_range, turn_, points_(i), points_(j));
+    sums.of[By::stretch] = by.stretch, sums.of[By::shear] = by.shear;
     return sums;
   }
 
  private:
-  KOKKOS_FUNCTION MaternTerms terms(double x) const {
-    if constexpr (std::is_same_v<MemorySpace, Kokkos::HostSpace>)
-      if (table_on_host_) return table_on_host_->derivatives(x);
-    return matern_(x);
-  }
-
-  double sigma2_, range_, nu_;
-  Family family_;
-  bool plain_, closed_;
   Metric metric_;
-  MaternGradient matern_;
+  AllTerms<MemorySpace, true> terms_;
   bool by_directions_;
-  double turn_;                               // sinh(kappa) / kappa
-  std::shared_ptr<MaternTable const> table_;  // on hosts, if any
-  MaternTable const* table_on_host_ = nullptr;
+  double turn_;  // sinh(kappa) / kappa
   Points<MemorySpace> points_;
 };
 

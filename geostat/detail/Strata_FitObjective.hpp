@@ -116,7 +116,7 @@ class FitObjective {
     best_ = x_;
     best_is_held_ = variables_.sill_is_held(shape_, sill_);
     auto const derived = derivatives(exec_, *factor_, weights_, options_.trend.criterion(), sill_,
-                                     variables_.wanted(), true, {}, options_.directions);
+                                     variables_.wanted(), true);
     seconds_.back() += watch.seconds();
     return variables_.model(shape_, sill_, weights_.quadratic_form, degrees(), derived);
   }

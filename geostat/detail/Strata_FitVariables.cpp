@@ -12,10 +12,11 @@ namespace strata::geostat::detail {
 
 namespace {
 
-constexpr std::size_t of_sigma2 = 0, of_range = 1, of_nu = 2, of_nugget = 3, of_stretch = 4,
-                      of_shear = 5;
+constexpr std::size_t of_sigma2 = By::sigma2, of_range = By::range, of_nu = By::nu,
+                      of_nugget = By::nugget;
 constexpr double most_stretched = 4;            // kappa, where the ratio is 1/55
 constexpr double most_of_the_sill = 1 - 1e-12;  // a share; beyond it rounding hides sigma2
+constexpr double most_of_the_field = 1 - 1e-9;  // the second structure's share
 
 void check_bounds(FitOptions const& options, std::size_t k) {
   // With directions the bounds of the range are the geometric mean's.
@@ -31,6 +32,17 @@ void check_bounds(FitOptions const& options, std::size_t k) {
                  " and hold it between them, or fix it");
 }
 
+// A start and its bounds, of a parameter of the second structure.
+void check_second(char const* name, double start, double lower, double upper, double least) {
+  STRATA_REQUIRE(
+      ValueError,
+      std::isfinite(upper) && lower >= least && lower <= start && start <= upper && lower < upper,
+      "fit: ", name, " of the second structure starts at ", start, " with the bounds ", lower,
+      " and ", upper, ", which must hold it between them, or fix it");
+}
+
+double most_nu(Family family) { return family == Family::PoweredExponential ? 2 : 50; }
+
 }  // namespace
 
 FitVariables::FitVariables(FitOptions const& options, bool may_have_sill)
@@ -39,9 +51,13 @@ FitVariables::FitVariables(FitOptions const& options, bool may_have_sill)
       least_(parameters_of(options.lower)),
       largest_(parameters_of(options.upper)),
       fixed_(options.fixed),
+      fixed_second_(options.fixed_second),
+      lower_second_(options.lower.second),
+      upper_second_(options.upper.second),
       has_sill_(may_have_sill && !options.fixed[0] &&
+                !(options.start.second && options.fixed_second[0]) &&
                 (options.fixed[3] ? options.start.nugget == 0 : least_[3] == 0)),
-      unit_(options.start.sigma2 + options.start.nugget),
+      unit_(options.start.field() + options.start.nugget),
       directions_(options.directions) {
   STRATA_REQUIRE(ValueError, options.tolerance > 0 && options.max_evaluations > 0,
                  "fit: the tolerance is ", options.tolerance, " and the evaluations are ",
@@ -52,7 +68,7 @@ FitVariables::FitVariables(FitOptions const& options, bool may_have_sill)
   fixed_[of_nu] = fixed_[of_nu] || !has_shape(options.start.family);
   for (std::size_t k = 0; k < 4; ++k)
     if (!fixed_[k]) check_bounds(options, k);
-  double const most = options.start.family == Family::PoweredExponential ? 2 : 50;
+  double const most = most_nu(options.start.family);
   STRATA_REQUIRE(ValueError, fixed_[of_nu] || largest_[of_nu] <= most, "fit: nu may reach ",
                  largest_[of_nu], ", must be at most ", most);
   auto const part = [this](double v) { return v / (v + unit_); };
@@ -67,9 +83,37 @@ FitVariables::FitVariables(FitOptions const& options, bool may_have_sill)
   if (!fixed_[of_nu]) add(Kind::Nu, std::log(least_[of_nu]), std::log(largest_[of_nu]));
   if (!has_sill_ && !fixed_[of_nugget])
     add(Kind::Nugget, part(least_[of_nugget]), part(largest_[of_nugget]));
+  if (model_.second) add_second();
   if (!directions_) return;
   add(Kind::East, -most_stretched, most_stretched);
   add(Kind::Diagonal, -most_stretched, most_stretched);
+}
+
+void FitVariables::add_second() {
+  SecondStructure const& start = *model_.second;
+  STRATA_REQUIRE(ValueError, lower_second_ && upper_second_,
+                 "fit: the start has a second structure, the bounds have none");
+  fixed_second_[2] = fixed_second_[2] || !has_shape(start.family);
+  double const mean = directions_ ? std::sqrt(model_.ratio) : 1;
+  SecondStructure const &lower = *lower_second_, &upper = *upper_second_;
+  if (!fixed_second_[0]) {
+    check_second("sigma2", start.sigma2, lower.sigma2, upper.sigma2, 0);
+    if (has_sill_)
+      add(Kind::Second, 0, most_of_the_field);
+    else
+      add(Kind::Second, lower.sigma2 / (lower.sigma2 + unit_),
+          upper.sigma2 / (upper.sigma2 + unit_));
+  }
+  if (!fixed_second_[1]) {
+    check_second("range", mean * start.range, lower.range, upper.range, 1e-150);
+    add(Kind::Range2, std::log(lower.range), std::log(upper.range));
+  }
+  if (fixed_second_[2]) return;
+  check_second("nu", start.nu, lower.nu, upper.nu, 1e-150);
+  STRATA_REQUIRE(ValueError, upper.nu <= most_nu(start.family),
+                 "fit: nu of the second structure may reach ", upper.nu, ", must be at most ",
+                 most_nu(start.family));
+  add(Kind::Nu2, std::log(lower.nu), std::log(upper.nu));
 }
 
 void FitVariables::add(Kind kind, double lower, double upper) {
@@ -87,8 +131,8 @@ std::optional<std::size_t> FitVariables::find(Kind kind) const {
 std::vector<double> FitVariables::steps(double first_step) const {
   std::vector<double> result;
   for (std::size_t i = 0; i < size(); ++i) {
-    bool const is_logarithm =
-        kinds_[i] != Kind::Share && kinds_[i] != Kind::Sigma2 && kinds_[i] != Kind::Nugget;
+    bool const is_logarithm = kinds_[i] != Kind::Share && kinds_[i] != Kind::Sigma2 &&
+                              kinds_[i] != Kind::Nugget && kinds_[i] != Kind::Second;
     result.push_back(
         std::min(is_logarithm ? first_step : first_step / 5, (upper_[i] - lower_[i]) / 4));
   }
@@ -106,20 +150,37 @@ std::vector<double> FitVariables::safe() const {
 }
 
 std::vector<double> FitVariables::at(MaternCovariance const& theta) const {
-  Parameters p = parameters_of(theta);
-  if (directions_) p[of_range] *= std::sqrt(theta.ratio);
+  double const mean = directions_ ? std::sqrt(theta.ratio) : 1;
+  SecondStructure const second = theta.second.value_or(SecondStructure{});
   double const kappa = -std::log(theta.ratio), turned = 2 * radians_per_degree * theta.angle;
+  auto const part = [this](double v) { return v / (v + unit_); };
+  auto const value = [&](Kind kind) {
+    switch (kind) {
+      case Kind::Share:
+        return theta.nugget / (theta.field() + theta.nugget);
+      case Kind::Sigma2:
+        return part(theta.sigma2);
+      case Kind::Range:
+        return std::log(mean * theta.range);
+      case Kind::Nu:
+        return std::log(theta.nu);
+      case Kind::Nugget:
+        return part(theta.nugget);
+      case Kind::Second:
+        return has_sill_ ? second.sigma2 / theta.field() : part(second.sigma2);
+      case Kind::Range2:
+        return std::log(mean * second.range);
+      case Kind::Nu2:
+        return std::log(second.nu);
+      case Kind::East:
+        return kappa * std::cos(turned);
+      default:
+        return kappa * std::sin(turned);
+    }
+  };
   std::vector<double> x;
-  for (std::size_t i = 0; i < size(); ++i) {
-    double const value = kinds_[i] == Kind::East       ? kappa * std::cos(turned)
-                         : kinds_[i] == Kind::Diagonal ? kappa * std::sin(turned)
-                         : kinds_[i] == Kind::Share  ? p[of_nugget] / (p[of_sigma2] + p[of_nugget])
-                         : kinds_[i] == Kind::Sigma2 ? p[of_sigma2] / (p[of_sigma2] + unit_)
-                         : kinds_[i] == Kind::Nugget
-                             ? p[of_nugget] / (p[of_nugget] + unit_)
-                             : std::log(p[kinds_[i] == Kind::Nu ? of_nu : of_range]);
-    x.push_back(std::clamp(value, lower_[i], upper_[i]));
-  }
+  for (std::size_t i = 0; i < size(); ++i)
+    x.push_back(std::clamp(value(kinds_[i]), lower_[i], upper_[i]));
   return x;
 }
 
@@ -141,18 +202,37 @@ MaternCovariance FitVariables::shape(std::span<double const> x) const {
     if (kinds_[i] == Kind::Nugget) p[of_nugget] = variance(of_nugget, x[i]);
   }
   Covariance result = with_parameters(model_, p);
+  if (result.second) take_second(x, result);
   if (directions_) {
     double const a = x[size() - 2], b = x[size() - 1], kappa = std::hypot(a, b);
     result.ratio = std::exp(-kappa);
     result.angle = std::atan2(b, a) / (2 * radians_per_degree);
     if (result.angle < 0) result.angle += 180;
     if (find(Kind::Range)) result.range *= std::exp(kappa / 2);  // else the major one is fixed
+    if (find(Kind::Range2)) result.second->range *= std::exp(kappa / 2);
   }
   return result;
 }
 
+void FitVariables::take_second(std::span<double const> x, Covariance& shape) const {
+  SecondStructure& second = *shape.second;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (kinds_[i] == Kind::Second && has_sill_) {
+      second.sigma2 = shape.sigma2 * x[i];
+      shape.sigma2 *= 1 - x[i];
+    } else if (kinds_[i] == Kind::Second) {
+      second.sigma2 =
+          std::clamp(unit_ * x[i] / (1 - x[i]), lower_second_->sigma2, upper_second_->sigma2);
+    }
+    if (kinds_[i] == Kind::Range2)
+      second.range = std::clamp(std::exp(x[i]), lower_second_->range, upper_second_->range);
+    if (kinds_[i] == Kind::Nu2)
+      second.nu = std::clamp(std::exp(x[i]), lower_second_->nu, upper_second_->nu);
+  }
+}
+
 FitVariables::Sills FitVariables::sills(MaternCovariance const& shape) const {
-  double const t = shape.nugget, field = shape.sigma2;
+  double const t = shape.nugget, field = shape.field();
   Sills result{least_[of_sigma2] / field, largest_[of_sigma2] / field, 0, 0};
   if (!share()) return result;
   result.by_share_at_least = result.by_share_at_largest = 1 / field;
@@ -178,92 +258,26 @@ bool FitVariables::sill_is_held(MaternCovariance const& shape, double sill) cons
 MaternCovariance FitVariables::theta(MaternCovariance const& shape, double sill) const {
   if (!has_sill_) return shape;
   Parameters p = parameters_of(shape);
-  p[of_sigma2] = std::clamp(sill * p[of_sigma2], least_[of_sigma2], largest_[of_sigma2]);
+  double const field = std::clamp(sill * shape.field(), least_[of_sigma2], largest_[of_sigma2]);
+  p[of_sigma2] = shape.second ? shape.sigma2 * (field / shape.field()) : field;
   if (share())
     p[of_nugget] = std::clamp(sill * p[of_nugget], least_[of_nugget], largest_[of_nugget]);
-  return with_parameters(shape, p);
-}
-
-std::array<bool, 4> FitVariables::wanted() const {
-  return {has_sill_ || !fixed_[of_sigma2], directions_ || !fixed_[of_range], !fixed_[of_nu],
-          !fixed_[of_nugget]};
-}
-
-std::vector<FitVariables::Six> FitVariables::jacobian(MaternCovariance const& shape) const {
-  std::vector<Six> J(size(), Six{});
-  double const turned = 2 * radians_per_degree * shape.angle, c = std::cos(turned),
-               s = std::sin(turned);
-  auto const slope = [this](double v) { return (v + unit_) * (v + unit_) / unit_; };
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (kinds_[i] == Kind::Share) J[i][of_sigma2] = -1, J[i][of_nugget] = 1;
-    if (kinds_[i] == Kind::Sigma2) J[i][of_sigma2] = slope(shape.sigma2);
-    if (kinds_[i] == Kind::Range) J[i][of_range] = shape.range;
-    if (kinds_[i] == Kind::Nu) J[i][of_nu] = shape.nu;
-    if (kinds_[i] == Kind::Nugget) J[i][of_nugget] = slope(shape.nugget);
-    if (kinds_[i] == Kind::East) J[i][of_stretch] = c, J[i][of_shear] = -s;
-    if (kinds_[i] == Kind::Diagonal) J[i][of_stretch] = s, J[i][of_shear] = c;
-    // Stretch and shear hold the geometric mean of the ranges; with a fixed major one it falls.
-    if (kinds_[i] == Kind::East && fixed_[of_range]) J[i][of_range] = -c * shape.range / 2;
-    if (kinds_[i] == Kind::Diagonal && fixed_[of_range]) J[i][of_range] = -s * shape.range / 2;
-  }
-  return J;
-}
-
-FitVariables::AllDerivatives FitVariables::all_of(LikelihoodDerivatives const& derivatives) {
-  AllDerivatives all{};
-  for (std::size_t k = 0; k < 4; ++k) {
-    all.by[k] = derivatives.gradient.by[k];
-    std::copy_n(derivatives.information[k].begin(), 4, all.information[k].begin());
-  }
-  for (std::size_t d = 0; d < 2; ++d) {
-    all.by[of_stretch + d] = derivatives.by_directions[d];
-    all.information[of_stretch + d] = derivatives.information_of_directions[d];
-    for (std::size_t k = 0; k < 4; ++k)
-      all.information[k][of_stretch + d] = all.information[of_stretch + d][k];
-  }
-  return all;
-}
-
-// log s is one more variable. Its row of the information is h and h_s, its derivative g_s. It is
-// eliminated where s is free, and follows the share where a bound holds.
-Quadratic FitVariables::model(MaternCovariance const& shape, double sill, double rss,
-                              std::int64_t degrees,
-                              LikelihoodDerivatives const& derivatives) const {
-  auto const J = jacobian(shape);
-  auto const [by, information] = all_of(derivatives);
-  Parameters const of_sill = {shape.sigma2, 0, 0, shape.nugget};
-  double const h_s = rss / (2 * sill), g_s = h_s - static_cast<double>(degrees) / 2;
-  double by_share = 0;
-  bool is_free = has_sill_;
-  if (has_sill_) {
-    auto const limits = sills(shape);
-    is_free = sill > limits.least && sill < limits.largest;
-    by_share = sill <= limits.least ? limits.by_share_at_least : limits.by_share_at_largest;
-  }
-  Quadratic result;
-  std::vector<double> h(size(), 0), follows(size(), 0);
-  result.g.assign(size(), 0);
-  result.H.assign(size(), std::vector<double>(size(), 0));
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (!is_free && kinds_[i] == Kind::Share) follows[i] = by_share;
-    for (std::size_t k = 0; k < by.size(); ++k) {
-      if (J[i][k] == 0) continue;
-      result.g[i] += J[i][k] * by[k];
-      for (std::size_t l = 0; l < 4; ++l)
-        if (of_sill[l] != 0) h[i] += J[i][k] * information[k][l] * of_sill[l];
-    }
-    result.g[i] += follows[i] * g_s;
-  }
-  for (std::size_t i = 0; i < size(); ++i)
-    for (std::size_t j = 0; j < size(); ++j) {
-      for (std::size_t k = 0; k < by.size(); ++k)
-        for (std::size_t l = 0; l < by.size(); ++l)
-          if (J[i][k] != 0 && J[j][l] != 0) result.H[i][j] += J[i][k] * information[k][l] * J[j][l];
-      result.H[i][j] += is_free
-                            ? -h[i] * h[j] / h_s
-                            : follows[i] * h[j] + h[i] * follows[j] + follows[i] * follows[j] * h_s;
-    }
+  Covariance result = with_parameters(shape, p);
+  if (result.second) result.second->sigma2 *= field / shape.field();
   return result;
+}
+
+Wanted FitVariables::wanted() const {
+  bool const has_second = model_.second.has_value();
+  return {has_sill_ || !fixed_[of_sigma2],
+          directions_ || !fixed_[of_range],
+          !fixed_[of_nu],
+          !fixed_[of_nugget],
+          directions_,
+          directions_,
+          has_second && !fixed_second_[0],
+          has_second && (directions_ || !fixed_second_[1]),
+          has_second && !fixed_second_[2]};
 }
 
 std::array<bool, 4> FitVariables::at_bound(std::span<double const> x, MaternCovariance const& theta,
@@ -282,25 +296,15 @@ std::array<bool, 4> FitVariables::at_bound(std::span<double const> x, MaternCova
   return result;
 }
 
-double reach_above(Quadratic const& model, std::size_t variable) {
-  constexpr double quantile = 3.841458820694124;  // chi-square, one degree of freedom, 95 %
-  // The curvature and slope that are left once the others follow: their part is what a step of them
-  // alone gains.
-  Quadratic others;
-  std::vector<double> coupling;
-  for (std::size_t i = 0; i < model.g.size(); ++i) {
-    if (i == variable) continue;
-    others.g.push_back(model.H[i][variable]);
-    others.H.emplace_back();
-    for (std::size_t j = 0; j < model.g.size(); ++j)
-      if (j != variable) others.H.back().push_back(model.H[i][j]);
+std::array<bool, 3> FitVariables::second_at_bound(std::span<double const> x, double slack) const {
+  std::array<bool, 3> result{};
+  for (std::size_t i = 0; i < size(); ++i) {
+    bool const is_there = x[i] <= lower_[i] + slack || x[i] >= upper_[i] - slack;
+    if (kinds_[i] == Kind::Second) result[0] = is_there;
+    if (kinds_[i] == Kind::Range2) result[1] = is_there;
+    if (kinds_[i] == Kind::Nu2) result[2] = is_there;
   }
-  std::vector<double> const zero(others.g.size(), 0), low(others.g.size(), -1e9),
-      high(others.g.size(), 1e9);
-  double const h = model.H[variable][variable] - 2 * best_step(others, zero, low, high, 1e8).gain,
-               g = std::min(0.0, model.g[variable]);
-  if (!(h > 1e-9 * model.H[variable][variable])) return g < 0 ? quantile / (-2 * g) : HUGE_VAL;
-  return (g + std::sqrt(g * g + quantile * h)) / h;
+  return result;
 }
 
 }  // namespace strata::geostat::detail

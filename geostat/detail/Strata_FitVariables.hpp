@@ -27,8 +27,11 @@ namespace strata::geostat::detail {
 /// are no box then, matter.
 ///
 /// Directions are searched as kappa cos 2 angle and kappa sin 2 angle, with kappa = -log ratio,
-/// beside the geometric mean of both axes' ranges. The likelihood is smooth in these where there
+/// beside the geometric means of both axes' ranges. The likelihood is smooth in these where there
 /// are no directions, kappa = 0, too.
+///
+/// A second structure has the share of the field sigma2 + sigma2_2 that is its own, from 0 on, and
+/// logarithms of its range and nu. The bounds of sigma2 are then the field's.
 class FitVariables {
  public:
   /// Throws   ValueError as `fit` does.
@@ -64,7 +67,7 @@ class FitVariables {
   MaternCovariance theta(MaternCovariance const& shape, double sill) const;
 
   /// Derivatives that `model` needs.
-  std::array<bool, 4> wanted() const;
+  Wanted wanted() const;
   /// The log-likelihood about x by derivatives by the shape's parameters at this sill.
   Quadratic model(MaternCovariance const& shape, double sill, double rss, std::int64_t degrees,
                   LikelihoodDerivatives const& derivatives) const;
@@ -72,16 +75,26 @@ class FitVariables {
   /// Marks parameters that are on their bounds, or no further from them than `slack`.
   std::array<bool, 4> at_bound(std::span<double const> x, MaternCovariance const& theta,
                                double slack) const;
+  /// The same of a second structure's sigma2, range and nu.
+  std::array<bool, 3> second_at_bound(std::span<double const> x, double slack) const;
 
  private:
-  using Six = std::array<double, 6>;
-  // By sigma2, range, nu, nugget, stretch and shear.
-  struct AllDerivatives {
-    Six by;
-    std::array<Six, 6> information;
+  // Second is the second structure's share of the field, or its variance.
+  enum class Kind : std::uint8_t {
+    Share,
+    Sigma2,
+    Range,
+    Nu,
+    Nugget,
+    Second,
+    Range2,
+    Nu2,
+    East,
+    Diagonal
   };
-  static AllDerivatives all_of(LikelihoodDerivatives const& derivatives);
-  enum class Kind : std::uint8_t { Share, Sigma2, Range, Nu, Nugget, East, Diagonal };
+  void add_second();
+  // The second structure at some variables, of a field of this variance.
+  void take_second(std::span<double const> x, Covariance& shape) const;
   void add(Kind kind, double lower, double upper);
   std::optional<std::size_t> find(Kind kind) const;
   // Least and largest sill, and the derivative of log sill by the share where the one that is asked
@@ -91,11 +104,13 @@ class FitVariables {
   };
   Sills sills(MaternCovariance const& shape) const;
   // d shape / d variable, for all of them.
-  std::vector<Six> jacobian(MaternCovariance const& shape) const;
+  std::vector<Nine> jacobian(MaternCovariance const& shape) const;
 
   Covariance model_;                    // of this family
   Parameters start_, least_, largest_;  // of the parameters
   std::array<bool, 4> fixed_;
+  std::array<bool, 3> fixed_second_;
+  std::optional<SecondStructure> lower_second_, upper_second_;
   bool has_sill_;
   double unit_;  // v0
   bool directions_;

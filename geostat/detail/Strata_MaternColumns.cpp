@@ -71,7 +71,10 @@ STRATA_INLINE void run(ColumnCovariance const& c, Location const& from, double c
     if (!all_near)
       for (std::int64_t i = 0; i < count; ++i)
         if (!(h[i] < farthest)) value[i] = c.sigma2 * far_from(c, h[i]);
-    std::copy_n(value, count, C + first);
+    if (c.is_added)
+      for (std::int64_t i = 0; i < count; ++i) C[first + i] += value[i];
+    else
+      std::copy_n(value, count, C + first);
   }
 }
 
@@ -80,7 +83,7 @@ STRATA_INLINE void run(ColumnCovariance const& c, Location const& from, double c
 STRATA_INLINE void look_up(ColumnCovariance const& c, Location const& from, double const* x,
                            double const* y, std::int64_t n, double* C) {
   constexpr double nearest = MaternTable::nearest, farthest = 511;
-  double h[chunk], near[chunk], fall[chunk];
+  double h[chunk], near[chunk], fall[chunk], held[chunk];
   for (std::int64_t first = 0; first < n; first += chunk) {
     std::int64_t const count = std::min(chunk, n - first),
                        padded = (count + step - 1) / step * step;
@@ -97,13 +100,16 @@ STRATA_INLINE void look_up(ColumnCovariance const& c, Location const& from, doub
     bool all_held = true;
     for (std::int64_t i = 0; i < count; ++i) {
       double const value = c.table->at(MaternTable::place(near[i] * near[i])) * fall[i];
-      C[first + i] = c.sigma2 * (value < 1 ? value : 1);
+      held[i] = c.sigma2 * (value < 1 ? value : 1);
       all_held &= h[i] >= nearest && h[i] < farthest;
     }
-    if (all_held) continue;
-    for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t i = 0; !all_held && i < count; ++i)
       if (!(h[i] >= nearest && h[i] < farthest))
-        C[first + i] = c.sigma2 * c.table->bessel().matern(h[i]);
+        held[i] = c.sigma2 * c.table->bessel().matern(h[i]);
+    if (c.is_added)
+      for (std::int64_t i = 0; i < count; ++i) C[first + i] += held[i];
+    else
+      std::copy_n(held, count, C + first);
   }
 }
 

@@ -21,6 +21,7 @@ struct ColumnCovariance {
   double sigma2, range, nu;
   MaternTable const* table = nullptr;
   Family family = Family::Matern;
+  bool is_added = false;  ///< to what is there
 };
 
 /// C[i] = C(h_i) for the distances h_i of (x[i], y[i]) from a point in the plane, i < n, many at a
@@ -57,10 +58,10 @@ Coordinates<MemorySpace> coordinates_of(Locations const& locations) {
 template <class MatrixView>
 struct MaternColumns {
   MaternColumn* column;
-  ColumnCovariance covariance;
-  double const *x, *y;       // of the rows
-  Location const* points;    // of the columns
-  std::int64_t on_diagonal;  // the row of column 0 that is the same location
+  ColumnCovariance covariance, second;  // the second one's sigma2 is 0: there is none
+  double const *x, *y;                  // of the rows
+  Location const* points;               // of the columns
+  std::int64_t on_diagonal;             // the row of column 0 that is the same location
   double nugget;
   double const* errors;  // of the rows; nullptr: none
   bool lower;
@@ -70,6 +71,8 @@ struct MaternColumns {
     auto const rows = static_cast<std::int64_t>(A.extent(0));
     std::int64_t const first = lower ? j : 0, diagonal = on_diagonal + j;
     column(covariance, points[j], x + first, y + first, rows - first, &A(first, j));
+    if (second.sigma2 > 0)
+      column(second, points[j], x + first, y + first, rows - first, &A(first, j));
     if (diagonal >= 0 && diagonal < rows)
       A(diagonal, j) += nugget + (errors ? errors[diagonal] : 0.0);
   }

@@ -5,15 +5,19 @@
 
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <geostat/Strata_Locations.hpp>
+#include <geostat/detail/Strata_MaternColumns.hpp>
 #include <geostat/model/Strata_Covariance.hpp>
 #include <geostat/model/detail/Strata_BesselK.hpp>
 #include <geostat/model/detail/Strata_Correlation.hpp>
+#include <geostat/model/detail/Strata_MaternTable.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace strata::geostat::detail {
@@ -125,6 +129,138 @@ Points<MemorySpace> points_of(ExecutionSpace const& exec, Locations const& locat
   exec.fence("strata::CovarianceEntries::copied");  // the points on the host die here
   return copy;
 }
+
+/// A structure of a covariance, sigma2 rho(h / range), where kernels evaluate it.
+template <class MemorySpace, bool derivatives>
+struct StructureTerms {
+  using Terms = std::conditional_t<derivatives, MaternGradient, BesselK>;
+
+  double sigma2, range, nu;
+  Family family;
+  bool by_nu;  ///< whether the derivative by nu is there
+  bool plain, closed;
+  Terms terms;
+  MaternTable const* table = nullptr;  ///< on hosts, if any
+
+  /// The first structure's.
+  StructureTerms(Covariance const& c, bool by_nu)
+      : StructureTerms(c.sigma2, c.range, c.order(), c.family, by_nu) {}
+  StructureTerms(SecondStructure const& s, bool by_nu)
+      : StructureTerms(s.sigma2, s.range, s.order(), s.family, by_nu) {}
+
+  /// rho and its derivatives at a distance; these are any numbers where they are not wanted.
+  KOKKOS_FUNCTION MaternTerms operator()(double h) const {
+    double const x = h / range;
+    if (plain) return plain_terms(family, nu, x);
+    if (closed) return matern_closed_terms(nu, x);
+    if constexpr (std::is_same_v<MemorySpace, Kokkos::HostSpace>) {
+      if (table && derivatives) return table->derivatives(x);
+      if (table) return {(*table)(x), 0, 0};
+    }
+    if constexpr (derivatives)
+      return terms(x);
+    else
+      return {terms.matern(x), 0, 0};
+  }
+
+ private:
+  StructureTerms(double sigma2, double range, double order, Family family, bool wants_nu)
+      : sigma2(sigma2),
+        range(range),
+        nu(order),
+        family(family),
+        by_nu(wants_nu && has_shape(family)),
+        plain(!is_matern(family)),
+        closed(plain || (!by_nu && has_closed_form(order))),
+        terms(unless_closed<Terms>(closed, order)) {}
+};
+
+/// The same for columns of a matrix on hosts.
+template <class MemorySpace, bool derivatives>
+ColumnCovariance columns_of(StructureTerms<MemorySpace, derivatives> const& s, bool is_added) {
+  return {s.sigma2, s.range, s.nu, s.table, s.family, is_added};
+}
+/// Whether there are such columns.
+template <class MemorySpace, bool derivatives>
+bool has_columns(StructureTerms<MemorySpace, derivatives> const& s) {
+  return (s.closed || s.table) && s.family != Family::PoweredExponential;
+}
+
+/// The second structure of a covariance in memory that kernels read, or nothing.
+template <class MemorySpace, bool derivatives>
+class SecondTerms {
+ public:
+  using Structure = StructureTerms<MemorySpace, derivatives>;
+
+  SecondTerms() = default;
+  /// Sync: fences `exec`.
+  template <class Exec>
+  SecondTerms(Exec const& exec, Covariance const& c, std::int64_t pairs, bool by_nu) {
+    if (!c.second) return;
+    auto made = std::make_shared<Structure>(*c.second, by_nu);
+    if (!made->closed) table_ = table_for<MemorySpace>(made->nu, pairs, derivatives);
+    made->table = table_.get();
+    host_ = made;
+    take(exec);
+  }
+  /// A copy in memory of its own. Sync: fences `exec`.
+  template <class Exec>
+  SecondTerms(Exec const& exec, SecondTerms const& other)
+      : host_(other.host_), table_(other.table_) {
+    if (host_) take(exec);
+  }
+
+  KOKKOS_FUNCTION bool is_there() const { return on_device_.extent(0) > 0; }
+  KOKKOS_FUNCTION Structure const& operator*() const { return on_device_(0); }
+  /// The same on the host.
+  Structure const* on_host() const { return host_.get(); }
+
+ private:
+  template <class Exec>
+  void take(Exec const& exec) {
+    std::vector<Structure> const one{*host_};
+    on_device_ = copy_of<MemorySpace>(exec, one, "strata::geostat::second_structure");
+    exec.fence("strata::geostat::second_structure");
+  }
+
+  std::shared_ptr<Structure const> host_;
+  std::shared_ptr<MaternTable const> table_;  // on hosts, if any
+  Kokkos::View<Structure*, MemorySpace> on_device_;
+};
+
+/// Both structures, of which kernels take derivatives or not; on hosts with many pairs a table of
+/// nu serves.
+template <class MemorySpace, bool derivatives>
+class AllTerms {
+ public:
+  /// Sync: fences `exec` if there is a second structure.
+  template <class Exec>
+  AllTerms(Exec const& exec, Covariance const& c, std::int64_t pairs, bool by_nu, bool by_nu_2)
+      : first_(c, by_nu), second_(exec, c, pairs, by_nu_2) {
+    if (!first_.closed) table_ = table_for<MemorySpace>(first_.nu, pairs, derivatives);
+    first_.table = table_.get();
+  }
+
+  KOKKOS_FUNCTION StructureTerms<MemorySpace, derivatives> const& first() const { return first_; }
+  KOKKOS_FUNCTION bool has_second() const { return second_.is_there(); }
+  KOKKOS_FUNCTION StructureTerms<MemorySpace, derivatives> const& second() const {
+    return *second_;
+  }
+  /// Variance of the field.
+  KOKKOS_FUNCTION double field() const {
+    return first_.sigma2 + (has_second() ? second().sigma2 : 0);
+  }
+  /// Covariance of the field at a distance.
+  KOKKOS_FUNCTION double covariance(double h) const {
+    double const c = first_.sigma2 * first_(h).value;
+    return has_second() ? c + second().sigma2 * second()(h).value : c;
+  }
+
+ private:
+  StructureTerms<MemorySpace, derivatives> first_;
+  SecondTerms<MemorySpace, derivatives> second_;
+  std::shared_ptr<MaternTable const> table_;  // on hosts, if any
+};
 
 }  // namespace strata::geostat::detail
 

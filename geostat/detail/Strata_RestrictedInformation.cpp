@@ -17,19 +17,20 @@ namespace strata::geostat::detail {
 
 namespace {
 
-constexpr std::size_t sigma2 = 0, range = 1, nu = 2, nugget = 3;
+template <class Block>
+using AllBlocks = Kokkos::Array<Block, derivative_count>;
 
-// Columns of S_range and S_nu from number `first` on.
+// Columns of S_k from number `first` on, for those that have some.
 template <class Exec, class Block>
 void fill_columns(Exec const& exec, CovarianceGradient<typename Exec::memory_space> const& gradient,
-                  std::int64_t first, Block const& by_range, Block const& by_nu) {
+                  std::int64_t first, std::int64_t rows, std::int64_t count,
+                  AllBlocks<Block> const& by) {
   for_each_element(
-      "strata::geostat::restricted_information::columns", exec,
-      static_cast<std::int64_t>(by_range.extent(0)), static_cast<std::int64_t>(by_range.extent(1)),
+      "strata::geostat::restricted_information::columns", exec, rows, count,
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         auto const entry = gradient(i, first + j);
-        by_range(i, j) = entry.of[range];
-        by_nu(i, j) = entry.of[nu];
+        for (int k = 0; k < derivative_count; ++k)
+          if (by[k].extent(1) > 0) by[k](i, j) = entry.of[k];
       });
 }
 
@@ -46,37 +47,44 @@ void subtract_and_scale(Exec const& exec, Block const& A, double nugget, Errors 
       });
 }
 
-// S_k T for the four parameters.
+// S_k T for all derivatives. That of sigma2 is what S leaves without nugget and errors, if there is
+// no second structure.
 template <class Exec, class Block>
-std::array<Block, 4> products(Exec const& exec, CovarianceFactor<Exec>& factor, Block const& T,
-                              bool by_nu) {
+AllBlocks<Block> products(Exec const& exec, CovarianceFactor<Exec>& factor, Block const& T,
+                          Wanted const& wanted) {
   std::int64_t const n = factor.order(), k = static_cast<std::int64_t>(T.extent(1)),
                      width = std::min<std::int64_t>(n, 256);
-  std::array<Block, 4> D;
-  for (Block& one : D)
-    one = allocate_zeros<Block>(exec, "strata::geostat::restricted_information::D", n, k);
-  factor.apply(exec, T, D[sigma2]);
-  auto const errors = copy_of<typename Exec::memory_space>(
-      exec, factor.locations().error_variances, "strata::geostat::restricted_information::errors");
-  subtract_and_scale(exec, D[sigma2], factor.covariance().nugget, errors, T,
-                     factor.covariance().sigma2);
-  Kokkos::deep_copy(exec, D[nugget], T);
-  CovarianceGradient<typename Exec::memory_space> const gradient(exec, factor.covariance(),
-                                                                 factor.locations(), by_nu);
-  LeafBlas<Exec> blas(exec);
-  auto const columns = [&] {
-    return allocate<Block>(exec, "strata::geostat::restricted_information::block", n, width);
+  bool const has_second = factor.covariance().second.has_value();
+  AllBlocks<Block> D, columns;
+  auto const is_filled = [&](std::size_t j) {
+    return wanted[j] && j != By::nugget && (j != By::sigma2 || has_second);
   };
-  Block const of_range = columns(), of_nu = columns();
+  for (std::size_t j = 0; j < wanted.size(); ++j) {
+    D[j] = allocate_zeros<Block>(exec, "strata::geostat::restricted_information::D", n, k);
+    if (is_filled(j))
+      columns[j] =
+          allocate<Block>(exec, "strata::geostat::restricted_information::block", n, width);
+  }
+  if (!has_second) {
+    factor.apply(exec, T, D[By::sigma2]);
+    auto const errors =
+        copy_of<typename Exec::memory_space>(exec, factor.locations().error_variances,
+                                             "strata::geostat::restricted_information::errors");
+    subtract_and_scale(exec, D[By::sigma2], factor.covariance().nugget, errors, T,
+                       factor.covariance().sigma2);
+  }
+  Kokkos::deep_copy(exec, D[By::nugget], T);
+  CovarianceGradient<typename Exec::memory_space> const gradient(exec, factor.covariance(),
+                                                                 factor.locations(), wanted);
+  LeafBlas<Exec> blas(exec);
   for (std::int64_t first = 0; first < n; first += width) {
     std::int64_t const count = std::min(width, n - first);
-    auto const now = std::pair(std::int64_t{0}, count);
-    Block const A = Kokkos::subview(of_range, Kokkos::ALL, now),
-                B = Kokkos::subview(of_nu, Kokkos::ALL, now);
-    fill_columns<Exec>(exec, gradient, first, A, B);
+    fill_columns<Exec, Block>(exec, gradient, first, n, count, columns);
     auto const t = matrix_ref(T).block(first, 0, count, k);
-    blas.gemm(Op::NoTrans, Op::NoTrans, 1, matrix_ref(A), t, 1, matrix_ref(D[range]));
-    if (by_nu) blas.gemm(Op::NoTrans, Op::NoTrans, 1, matrix_ref(B), t, 1, matrix_ref(D[nu]));
+    for (std::size_t j = 0; j < wanted.size(); ++j)
+      if (is_filled(j))
+        blas.gemm(Op::NoTrans, Op::NoTrans, 1, matrix_ref(columns[j]).block(0, 0, n, count), t, 1,
+                  matrix_ref(D[j]));
   }
   exec.fence("strata::geostat::restricted_information::products");
   return D;
@@ -101,26 +109,22 @@ double column_product(HostMatrix const& A, std::size_t i, HostMatrix const& B, s
 }  // namespace
 
 template <class Exec>
-std::array<Parameters, 4> restricted_information(Exec const& exec, CovarianceFactor<Exec>& factor,
-                                                 Trend const& trend,
-                                                 std::array<bool, 4> const& asked,
-                                                 ManySolves& solves) {
-  auto wanted = asked;
-  wanted[nu] = wanted[nu] && has_shape(factor.covariance().family);
+NineByNine restricted_information(Exec const& exec, CovarianceFactor<Exec>& factor,
+                                  Trend const& trend, Wanted const& wanted, ManySolves& solves) {
   std::vector<double> const nothing(static_cast<std::size_t>(factor.order()), 0);
   auto const of_trend = weights(exec, factor, nothing, trend);
-  auto const D = products(exec, factor, of_trend.trend, wanted[nu]);
+  auto const D = products(exec, factor, of_trend.trend, wanted);
   HostMatrix const T = on_host(exec, of_trend.trend);
-  std::array<HostMatrix, 4> d, e;  // S_k T and S^-1 S_k T
-  for (std::size_t k = 0; k < 4; ++k) {
+  std::array<HostMatrix, derivative_count> d, e;  // S_k T and S^-1 S_k T
+  for (std::size_t k = 0; k < wanted.size(); ++k) {
     if (!wanted[k] || !factor.info().ok()) continue;
     d[k] = on_host(exec, D[k]);
     solve_in_place(exec, factor, D[k], solves);
     e[k] = on_host(exec, D[k]);
   }
-  std::array<Parameters, 4> result{};
-  for (std::size_t j = 0; j < 4; ++j)
-    for (std::size_t k = 0; k < 4; ++k) {
+  NineByNine result{};
+  for (std::size_t j = 0; j < wanted.size(); ++j)
+    for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (e[j].extent(0) == 0 || e[k].extent(0) == 0) continue;
       for (std::size_t a = 0; a < T.extent(1); ++a) {
         result[j][k] -= column_product(d[j], a, e[k], a);
@@ -131,10 +135,9 @@ std::array<Parameters, 4> restricted_information(Exec const& exec, CovarianceFac
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                      \
-  template std::array<Parameters, 4> restricted_information<Exec>(                    \
-      Exec const&, CovarianceFactor<Exec>&, Trend const&, std::array<bool, 4> const&, \
-      ManySolves&);
+#define STRATA_INSTANTIATE(Exec)                                                         \
+  template NineByNine restricted_information<Exec>(Exec const&, CovarianceFactor<Exec>&, \
+                                                   Trend const&, Wanted const&, ManySolves&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -5,8 +5,7 @@
 
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
-
-#include <array>
+#include <geostat/model/detail/Strata_Derivatives.hpp>
 
 namespace strata::geostat::detail {
 
@@ -15,14 +14,12 @@ namespace strata::geostat::detail {
 /// of those that are wanted; of the others 0.
 ///
 /// Sync     fences `exec`.
-/// Memory   (8 k + 512) n numbers for k columns of the trend. Cost: n^2 evaluations of entries.
+/// Memory   (18 k + 2048) n numbers for k columns of the trend. Cost: n^2 evaluations of entries.
 /// Source   Harville, J. Amer. Statist. Assoc. 72 (1977), doi:10.2307/2286796, section 4.
 template <class ExecutionSpace>
-std::array<Parameters, 4> restricted_information(ExecutionSpace const& exec,
-                                                 CovarianceFactor<ExecutionSpace>& factor,
-                                                 Trend const& trend,
-                                                 std::array<bool, 4> const& wanted,
-                                                 ManySolves& solves);
+NineByNine restricted_information(ExecutionSpace const& exec,
+                                  CovarianceFactor<ExecutionSpace>& factor, Trend const& trend,
+                                  Wanted const& wanted, ManySolves& solves);
 
 }  // namespace strata::geostat::detail
 

@@ -76,13 +76,15 @@ void ScoringFit::raise_nugget(std::span<double const> x, std::vector<double>& lo
 
 void ScoringFit::name_boundaries(std::span<double const> x, double slack) {
   result_.at_bound = {};
+  result_.second_at_bound = {};
   result_.kept_share = 0;
   result_.nugget_below = std::numeric_limits<double>::quiet_NaN();
   if (x.size() != variables_.size()) return;
   result_.at_bound = variables_.at_bound(x, result_.theta, slack);
+  result_.second_at_bound = variables_.second_at_bound(x, slack);
   auto const nugget = variables_.nugget();
   if (!nugget || model_.g.empty()) return;
-  double const least = lower_[*nugget], sill = result_.theta.sigma2 + result_.theta.nugget;
+  double const least = lower_[*nugget], sill = result_.theta.field() + result_.theta.nugget;
   bool const is_kept = least > variables_.lower()[*nugget] && x[*nugget] <= least;
   if (is_kept) result_.kept_share = result_.theta.nugget / sill;
   if (!is_kept && result_.theta.nugget > 0) return;

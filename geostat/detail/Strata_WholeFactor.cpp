@@ -85,9 +85,10 @@ void WholeFactor<Exec>::refactor(MaternCovariance const& covariance, Locations c
   entries_.reset();
   Kokkos::Timer timer;
   covariance.check();
-  exponent_ = exponent_of(covariance.sigma2 + covariance.nugget);
+  exponent_ = exponent_of(covariance.field() + covariance.nugget);
   MaternCovariance scaled = covariance;
   scaled.sigma2 = std::ldexp(covariance.sigma2, -2 * exponent_);
+  if (scaled.second) scaled.second->sigma2 = std::ldexp(scaled.second->sigma2, -2 * exponent_);
   scaled.nugget = std::ldexp(covariance.nugget, -2 * exponent_);
   Locations at = locations;
   for (double& error : at.error_variances) error = std::ldexp(error, -2 * exponent_);

@@ -156,7 +156,7 @@ Simulation simulate(Exec const& exec, CovarianceFactor<Exec>& factor,
   Conditional<Exec> conditional(exec, factor, values, new_locations, trend, F, options.nugget);
   for (double const ridge : {0.0, 1e-12, 1e-10, 1e-8}) {
     result.ridge = ridge;
-    if (!conditional.refactor(ridge * factor.covariance().sigma2)) continue;
+    if (!conditional.refactor(ridge * factor.covariance().field())) continue;
     result.fields = conditional.draw(options.count, options.seed);
     return result;
   }

@@ -73,7 +73,7 @@ std::vector<VariogramClass> empirical_variogram(Locations const& locations,
 }
 
 double semivariance(MaternCovariance const& covariance, double h) {
-  return covariance.nugget + covariance.sigma2 - covariance(h);
+  return covariance.nugget + covariance.field() - covariance(h);
 }
 
 }  // namespace strata::geostat

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -39,53 +40,52 @@ std::vector<char const*> number_names(Family family) {
   return {"SIGMA2", "RANGE", "NUGGET"};
 }
 
-std::string type_of(Family family) {
+std::string type_of(Family family, bool with_nugget) {
   std::string type;
   auto const fields = number_names(family);
   for (std::size_t k = 0; k + 1 < fields.size(); ++k)
     type += (k == 0 ? "" : ",") + std::string(fields[k]);
-  return type + "[,NUGGET]";
+  return type + (with_nugget ? "[,NUGGET]" : "");
 }
 
 Family family_of(std::string_view text) {
   for (Family const family : enum_values<Family>)
     if (text.starts_with(std::string(name_of(family)) + ":")) return family;
-  throw ValueError(
-      strata::detail::message("covariance '", text, "' must be matern:", type_of(Family::Matern)));
+  throw ValueError(strata::detail::message("covariance '", text,
+                                           "' must be matern:", type_of(Family::Matern, true)));
 }
 
-}  // namespace
-
-void Covariance::check() const {
-  auto const require = [this](bool valid, char const* name, double value, char const* where) {
+// sigma2, range and nu of a family, which are checked alike in both structures.
+void check_structure(Family family, double sigma2, double range, double nu, bool is_second) {
+  auto const require = [&](bool valid, char const* name, double value, char const* where) {
     STRATA_REQUIRE(ValueError, valid && std::isfinite(value), title_of(family),
-                   " covariance: ", name, " is ", value, ", must be finite and ", where);
+                   " covariance: ", name, is_second ? " of the second structure is " : " is ",
+                   value, ", must be finite and ", where);
   };
-  require(sigma2 > 0, "sigma2", sigma2, "positive");
+  require(is_second ? sigma2 >= 0 : sigma2 > 0, "sigma2", sigma2,
+          is_second ? "not negative" : "positive");
   require(range > 0, "range", range, "positive");
   STRATA_REQUIRE(ValueError, range >= 1e-150, title_of(family), " covariance: range is ", range,
                  ", must be at least 1e-150; take another unit");  // as distances are squared
   if (family == Family::Matern) require(nu > 0 && nu <= 50, "nu", nu, "in (0, 50]");
   if (family == Family::PoweredExponential)
     require(nu > 0 && nu <= 2, "the power", nu, "in (0, 2], as it is positive definite no further");
-  require(nugget >= 0, "nugget", nugget, "not negative");
-  require(std::abs(angle) <= 360, "angle", angle, "in [-360, 360], in degrees");
-  require(ratio >= 1e-6 && ratio <= 1, "ratio", ratio,
-          "in [1e-6, 1]: the range across the major axis by that along it");
 }
 
-double Covariance::operator()(double h) const {
-  double const x = h / range;
-  if (!is_matern(family)) return sigma2 * detail::plain_terms(family, nu, x).value;
-  if (detail::has_closed_form(order())) return sigma2 * detail::matern_closed_form(order(), x);
-  thread_local std::optional<detail::BesselK> last;
-  if (!last || last->order() != nu) last.emplace(nu);
+// sigma2 rho(x); what depends on nu is worked out when it is another than in the last call.
+double value_of(Family family, double sigma2, double order, double x,
+                std::optional<detail::BesselK>& last) {
+  if (!is_matern(family)) return sigma2 * detail::plain_terms(family, order, x).value;
+  if (detail::has_closed_form(order)) return sigma2 * detail::matern_closed_form(order, x);
+  if (!last || last->order() != order) last.emplace(order);
   return sigma2 * last->matern(x);
 }
 
-Covariance Covariance::parse(std::string_view text) {
-  Family const family = family_of(text);
-  auto const names = number_names(family);
+// The numbers of one structure, and a nugget.
+std::vector<double> numbers_of(std::string_view text, Family family, bool with_nugget) {
+  auto names = number_names(family);
+  if (!with_nugget) names.pop_back();
+  std::size_t const needed = with_nugget ? names.size() - 1 : names.size();
   std::vector<double> values;
   std::size_t start = name_of(family).size() + 1;
   while (start <= text.size()) {
@@ -100,30 +100,90 @@ Covariance Covariance::parse(std::string_view text) {
     values.push_back(value);
     start = comma + 1;
   }
-  STRATA_REQUIRE(ValueError, values.size() + 1 >= names.size(), "covariance '", text, "' has ",
-                 values.size(), values.size() == 1 ? " number" : " numbers", ", needs ",
-                 type_of(family));
-  values.resize(names.size(), 0);
+  STRATA_REQUIRE(ValueError, values.size() >= needed, "covariance '", text, "' has ", values.size(),
+                 values.size() == 1 ? " number" : " numbers", ", needs ",
+                 type_of(family, with_nugget));
+  return values;
+}
+
+// Where a second structure begins: at a plus that is no number's.
+std::size_t second_of(std::string_view text) {
+  for (std::size_t at = text.find('+'); at != std::string_view::npos; at = text.find('+', at + 1))
+    if (at + 1 < text.size() && std::isalpha(static_cast<unsigned char>(text[at + 1]))) return at;
+  return text.size();
+}
+
+void append(std::string& text, double value) {
+  std::array<char, 32> digits{};
+  auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  if (text.back() != ':') text += ',';
+  text.append(digits.data(), end);
+}
+
+}  // namespace
+
+Families families_of(std::string_view text) {
+  std::size_t const plus = text.find('+');
+  Families result{from_name<Family>(text.substr(0, plus)), {}};
+  if (plus != std::string_view::npos) result.second = from_name<Family>(text.substr(plus + 1));
+  return result;
+}
+
+void Covariance::check() const {
+  check_structure(family, sigma2, range, nu, false);
+  if (second) check_structure(second->family, second->sigma2, second->range, second->nu, true);
+  auto const require = [this](bool valid, char const* name, double value, char const* where) {
+    STRATA_REQUIRE(ValueError, valid && std::isfinite(value), title_of(family),
+                   " covariance: ", name, " is ", value, ", must be finite and ", where);
+  };
+  require(nugget >= 0, "nugget", nugget, "not negative");
+  require(std::abs(angle) <= 360, "angle", angle, "in [-360, 360], in degrees");
+  require(ratio >= 1e-6 && ratio <= 1, "ratio", ratio,
+          "in [1e-6, 1]: the range across the major axis by that along it");
+}
+
+double Covariance::operator()(double h) const {
+  thread_local std::optional<detail::BesselK> last, last_second;
+  double const first = value_of(family, sigma2, order(), h / range, last);
+  if (!second) return first;
+  return first +
+         value_of(second->family, second->sigma2, second->order(), h / second->range, last_second);
+}
+
+Covariance Covariance::parse(std::string_view whole) {
+  std::size_t const plus = second_of(whole);
+  auto const text = whole.substr(0, plus);
   Covariance covariance;
-  covariance.family = family;
+  covariance.family = family_of(text);
+  auto const values = numbers_of(text, covariance.family, true);
+  bool const shaped = has_shape(covariance.family);
   covariance.sigma2 = values[0];
   covariance.range = values[1];
-  if (has_shape(family)) covariance.nu = values[2];
-  covariance.nugget = values.back();
+  if (shaped) covariance.nu = values[2];
+  covariance.nugget = values.size() > (shaped ? 3u : 2u) ? values.back() : 0;
+  if (plus < whole.size()) {
+    auto const rest = whole.substr(plus + 1);
+    SecondStructure& second = covariance.second.emplace();
+    second.family = family_of(rest);
+    auto const numbers = numbers_of(rest, second.family, false);
+    second.sigma2 = numbers[0], second.range = numbers[1];
+    if (has_shape(second.family)) second.nu = numbers[2];
+  }
   covariance.check();
   return covariance;
 }
 
 std::string to_string(Covariance const& c) {
   std::string text = std::string(name_of(c.family)) + ":";
-  Parameters const values = parameters_of(c);
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    if (k == 2 && !has_shape(c.family)) continue;
-    std::array<char, 32> digits{};
-    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), values[k]).ptr;
-    if (text.back() != ':') text += ',';
-    text.append(digits.data(), end);
-  }
+  append(text, c.sigma2);
+  append(text, c.range);
+  if (has_shape(c.family)) append(text, c.nu);
+  append(text, c.nugget);
+  if (!c.second) return text;
+  text += "+" + std::string(name_of(c.second->family)) + ":";
+  append(text, c.second->sigma2);
+  append(text, c.second->range);
+  if (has_shape(c.second->family)) append(text, c.second->nu);
   return text;
 }
 

@@ -6,14 +6,26 @@
 #include <geostat/model/Strata_Family.hpp>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace strata::geostat {
 
+/// A structure that a covariance has beside its first: sigma2 rho(h / range).
+struct SecondStructure {
+  double sigma2 = 0;               ///< variance of its part of the field; >= 0
+  double range = 0.5;              ///< as Covariance::range
+  double nu = 0.5;                 ///< as Covariance::nu
+  Family family = Family::Matern;  ///< which function it is
+  /// nu as Matern's functions take it: 1/2 of the exponential.
+  double order() const { return family == Family::Exponential ? 0.5 : nu; }
+};
+
 /// The covariance of a stationary Gaussian field,
 ///   C(h) = sigma2 rho(h / range),   C(0) = sigma2,
-/// with the rho of its family, observed with independent errors of variance `nugget`.
+/// with the rho of its family, or the sum of two such structures. It is observed with independent
+/// errors of variance `nugget`.
 ///
 /// The nugget is added where an observation meets itself (i == j), which for distinct locations is
 /// where h = 0. All families are positive definite in the plane and in space, and with chordal
@@ -35,6 +47,8 @@ struct Covariance {
   Family family = Family::Matern;  ///< which function it is
   double angle = 0;                ///< angle of the major axis, in degrees clockwise from y
   double ratio = 1;                ///< range across the major axis by that along it; in (0, 1]
+  /// a second structure, which is added; it has the same angle and ratio
+  std::optional<SecondStructure> second = {};
 
   /// C(h) for h >= 0 along the major axis, without the nugget; on the host. What depends on nu is
   /// worked out, in a fraction of a millisecond, when a thread's nu is another than in its last
@@ -42,6 +56,8 @@ struct Covariance {
   double operator()(double h) const;
   /// nu as Matern's functions take it: 1/2 of the exponential.
   double order() const { return family == Family::Exponential ? 0.5 : nu; }
+  /// Variance of the field: sigma2, or that of both structures.
+  double field() const { return sigma2 + (second ? second->sigma2 : 0); }
   /// Whether directions differ.
   bool has_directions() const { return ratio != 1; }
 
@@ -49,7 +65,8 @@ struct Covariance {
   void check() const;
 
   /// Read "matern:SIGMA2,RANGE,NU" or "matern:SIGMA2,RANGE,NU,NUGGET", without any space; "powered"
-  /// in the same way, the other families without NU.
+  /// in the same way, the other families without NU. A second structure follows a plus, without a
+  /// nugget: "matern:1,0.1,0.5,0.2+exponential:2,0.5".
   ///
   /// Throws   ValueError with the text and the field that is wrong.
   static Covariance parse(std::string_view text);

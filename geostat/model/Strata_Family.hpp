@@ -6,6 +6,8 @@
 #include <core/Strata_EnumNames.hpp>
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace strata::geostat {
 
@@ -26,6 +28,14 @@ constexpr auto names_of(Family) {
                                        {Family::PoweredExponential, "powered"}});
 }
 using strata::name_of;
+
+/// The family that a text names, or two in "exponential+spherical", whose covariances are added.
+struct Families {
+  Family first = Family::Matern;
+  std::optional<Family> second = {};
+};
+/// Throws ValueError that names the families there are.
+Families families_of(std::string_view text);
 
 /// Whether nu is a parameter of its covariances.
 constexpr bool has_shape(Family family) {

@@ -133,7 +133,7 @@ std::int64_t first_without_variance(Exec const& exec,
 
 // What is differentiated by beside the range and the variances.
 struct Also {
-  bool nu = false, directions = false;
+  bool nu = false, directions = false, nu_2 = false;
 };
 
 template <bool derivatives, class Exec>
@@ -143,19 +143,21 @@ void launch(Exec const& exec, detail::VecchiaData<typename Exec::memory_space> c
   using Kernel = detail::VecchiaKernel<Exec, derivatives>;
   using Policy = Kokkos::TeamPolicy<Exec>;
   constexpr std::size_t most_in_fast_memory = 40960;  // beyond it only some devices have it
-  int const q = static_cast<int>(data.columns.extent(1)), ld = static_cast<int>(data.largest);
-  std::size_t const bytes = Kernel::scratch_bytes(ld, q, by.nu, by.directions);
-  int const level = bytes <= most_in_fast_memory ? 0 : 1;
-  Kernel const kernel{{c, data.locations.metric, data.pairs, by.nu},
-                      data.blocks,
-                      points,
-                      data.errors,
-                      data.columns,
-                      by.nu,
-                      by.directions,
-                      ld,
-                      level,
-                      rows};
+  int const ld = static_cast<int>(data.largest);
+  Kernel kernel{{exec, c, data.locations.metric, data.pairs, by.nu, by.nu_2},
+                data.blocks,
+                points,
+                data.errors,
+                data.columns,
+                by.nu,
+                by.directions,
+                c.second.has_value(),
+                by.nu_2,
+                ld,
+                0,
+                rows};
+  std::size_t const bytes = kernel.scratch_bytes();
+  int const level = kernel.level = bytes <= most_in_fast_memory ? 0 : 1;
   auto const league = static_cast<int>(data.blocks.offsets.extent(0)) - 1;
   auto const scratch = Kokkos::PerTeam(bytes);
   int team = 1;
@@ -239,14 +241,19 @@ VecchiaSums Vecchia<Exec>::sums(Exec const& exec, MaternCovariance const& shape,
   check_covariance(shape, {.x = {}, .y = {}, .metric = locations.metric});  // these are checked
   if (data_->needs_nugget && shape.nugget == 0) check_distinct(locations);
   using Space = typename Exec::memory_space;
-  ResponseColumns const columns{static_cast<int>(data_->columns.extent(1)), by_directions ? 6 : 4};
+  bool const has_second = shape.second.has_value();
+  ResponseColumns const columns{static_cast<int>(data_->columns.extent(1)),
+                                has_second      ? detail::derivative_count
+                                : by_directions ? 6
+                                                : 4};
   auto const points =
       shape.has_directions() || by_directions
           ? detail::points_of<Space>(exec, detail::Directions(shape, by_directions)(locations))
           : data_->points;
   auto const rows = allocate<detail::ResponseRows<Space>>(exec, "strata::geostat::vecchia::rows",
                                                           size(), columns.size(derivatives));
-  Also const by{by_nu && has_shape(shape.family), by_directions};
+  Also const by{by_nu && has_shape(shape.family), by_directions,
+                has_second && has_shape(shape.second->family)};
   derivatives ? launch<true>(exec, *data_, points, shape, by, rows)
               : launch<false>(exec, *data_, points, shape, {}, rows);
   auto result =
@@ -306,12 +313,12 @@ template <class Exec>
 detail::LikelihoodDerivatives Vecchia<Exec>::derivatives(VecchiaSums const& sums,
                                                          VecchiaProfile const& profile,
                                                          MaternCovariance const& shape,
-                                                         std::array<bool, 4> const& wanted) const {
+                                                         detail::Wanted const& wanted) const {
   auto const k = static_cast<std::size_t>(data_->trend.columns()), q = k + 1;
   bool const restricted = data_->trend.criterion() == Criterion::REML;
-  bool const by_directions = !sums.G_by[4].empty();
-  std::array<double, 6> by{};
-  for (std::size_t j = 0; j < (by_directions ? 6u : 4u); ++j) {
+  detail::Nine by{};
+  for (std::size_t j = 0; j < by.size(); ++j) {
+    if (sums.G_by[j].empty()) continue;
     // The form is (1, -b)' G (1, -b) for the best b, and log det A has the slope tr(A^-1 A_j).
     std::vector<double> v(q, 1);
     for (std::size_t a = 0; a < k; ++a) v[a + 1] = data_->taken[a] - profile.basis_coefficients[a];
@@ -330,19 +337,11 @@ detail::LikelihoodDerivatives Vecchia<Exec>::derivatives(VecchiaSums const& sums
   }
   detail::LikelihoodDerivatives result;
   result.gradient.info = sums.info;
-  if (by_directions) detail::take_directions(shape, by, result);
-  auto const is_known = [&](std::size_t j) {
-    return sums.info == 0 && (j >= 4 || (wanted[j] && (j != 2 || has_shape(shape.family))));
-  };
-  for (std::size_t j = 0; j < 4; ++j) result.gradient.by[j] = is_known(j) ? by[j] : nan;
-  for (std::size_t j = 0; j < 6; ++j)
-    for (std::size_t l = 0; l < 6; ++l) {
-      double const entry = is_known(j) && is_known(l) ? sums.information[j][l] : 0;
-      if (j >= 4)
-        result.information_of_directions[j - 4][l] = entry;
-      else if (l < 4)
-        result.information[j][l] = entry;
-    }
+  detail::take_derivatives(shape, wanted, by, result);
+  for (std::size_t j = 0; j < by.size(); ++j)
+    for (std::size_t l = 0; l < by.size(); ++l)
+      if (sums.info == 0 && wanted[j] && wanted[l])
+        result.information[j][l] = sums.information[j][l];
   return result;
 }
 
@@ -358,25 +357,28 @@ template <class Exec>
 LikelihoodGradient Vecchia<Exec>::gradient(Exec const& exec, MaternCovariance const& c,
                                            std::array<bool, 4> const& wanted) const {
   Stopwatch const watch;
+  auto const by = detail::wanted_of(c, wanted, c.has_directions());
   auto const all = sums(exec, c, true, wanted[2], c.has_directions());
-  LikelihoodGradient result = derivatives(all, profile(all, 1), c, wanted).gradient;
+  LikelihoodGradient result = derivatives(all, profile(all, 1), c, by).gradient;
   result.seconds = watch.seconds();
   return result;
 }
 
 template <class Exec>
 FisherInformation Vecchia<Exec>::information(Exec const& exec, MaternCovariance const& c,
-                                             std::array<bool, 4> const& wanted) const {
+                                             std::array<bool, 4> const& wanted,
+                                             bool directions) const {
   Stopwatch const watch;
-  auto const all = sums(exec, c, true, wanted[2]);
+  auto const by = detail::wanted_of(c, wanted, directions);
+  auto const all = sums(exec, c, true, wanted[2], directions);
   FisherInformation result;
   result.info = all.info;
-  auto const known = [&](std::size_t j) {
-    return all.info == 0 && wanted[j] && (j != 2 || has_shape(c.family));
-  };
-  for (std::size_t j = 0; j < 4; ++j)
-    for (std::size_t l = 0; l < 4; ++l)
-      result.of[j][l] = known(j) && known(l) ? all.information[j][l] : nan;
+  for (std::size_t j = 0; j < by.size(); ++j)
+    for (std::size_t l = 0; l < by.size(); ++l) {
+      bool const known = all.info == 0 && by[j] && by[l];
+      result.of_all[j][l] = known ? all.information[j][l] : nan;
+      if (j < 4 && l < 4) result.of[j][l] = result.of_all[j][l];
+    }
   result.seconds = watch.seconds();
   return result;
 }

@@ -61,11 +61,10 @@ struct VecchiaData;
 struct VecchiaSums {
   std::int64_t info = 0;
   double log_det = 0, rounding = 0, form_rounding = 0;
-  std::vector<double> G;  // [y Q]' S^-1 [y Q], q x q
-  // Of sigma2, range, nu, nugget, stretch and shear; the last two where they are wanted.
-  std::array<double, 6> log_det_by{};                  // derivatives of log_det
-  std::array<std::vector<double>, 6> G_by;             // and of G; empty: not wanted
-  std::array<std::array<double, 6>, 6> information{};  // expected
+  std::vector<double> G;                                   // [y Q]' S^-1 [y Q], q x q
+  Nine log_det_by{};                                       // derivatives of log_det
+  std::array<std::vector<double>, derivative_count> G_by;  // and of G; empty: not wanted
+  NineByNine information{};                                // expected
 };
 
 /// The likelihood of S = sill C, and what else the best coefficients of the trend's basis tell.
@@ -134,10 +133,9 @@ class Vecchia {
                                                                                  true}) const;
   /// The expected information of the approximate likelihood by ML: by REML it differs by a part of
   /// the order of k / n for k columns.
-  [[nodiscard]] FisherInformation information(ExecutionSpace const& exec,
-                                              MaternCovariance const& covariance,
-                                              std::array<bool, 4> const& wanted = {true, true, true,
-                                                                                   true}) const;
+  [[nodiscard]] FisherInformation information(
+      ExecutionSpace const& exec, MaternCovariance const& covariance,
+      std::array<bool, 4> const& wanted = {true, true, true, true}, bool directions = false) const;
 
   /// For fits and predictions.
   [[nodiscard]] detail::VecchiaSums sums(ExecutionSpace const& exec, MaternCovariance const& shape,
@@ -149,7 +147,7 @@ class Vecchia {
   [[nodiscard]] detail::LikelihoodDerivatives derivatives(detail::VecchiaSums const& sums,
                                                           detail::VecchiaProfile const& profile,
                                                           MaternCovariance const& shape,
-                                                          std::array<bool, 4> const& wanted) const;
+                                                          detail::Wanted const& wanted) const;
   /// The data where kernels read them.
   detail::VecchiaData<typename ExecutionSpace::memory_space> const& data() const { return *data_; }
 

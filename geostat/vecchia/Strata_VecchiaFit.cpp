@@ -216,7 +216,9 @@ FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locatio
   result.evaluation_seconds = search.median_seconds();
   bool const is_there = result.likelihood.info == 0 && std::isfinite(result.noise);
   auto const estimated = estimated_of(result, options.fixed);
-  if (is_there) result.information = result.model->information(exec, result.theta, estimated);
+  if (is_there)
+    result.information =
+        result.model->information(exec, result.theta, estimated, options.directions);
   result.seconds = watch.seconds();
   if (is_there && locations.size() <= how.exact_up_to)
     result.exact = exact_beside(exec, locations, values, options.trend, result.theta,

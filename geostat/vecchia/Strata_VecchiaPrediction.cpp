@@ -49,11 +49,9 @@ struct LocalKriging {
     strata::team_for(member, n * n, [&](int t) {
       int const i = t % n, j = t / n;
       if (i < j) return;
-      double const c =
-          covariance.sigma2() *
-          covariance(points(neighbours(first + i)), points(neighbours(first + j))).value;
+      double const c = covariance(points(neighbours(first + i)), points(neighbours(first + j)));
       double const error = errors.extent(0) > 0 ? errors(neighbours(first + i)) : 0.0;
-      L.at(i, j) = i == j ? covariance.sigma2() + covariance.nugget() + error : c;
+      L.at(i, j) = i == j ? covariance.field() + covariance.nugget() + error : c;
     });
     strata::team_for(member, n * (q + 1), [&](int t) {
       int const i = t % n, p = t / n;
@@ -63,8 +61,7 @@ struct LocalKriging {
         return;
       }
       bool const is_here = covariance.is_one_place(points(k), places(place));
-      z[t] = covariance.sigma2() * covariance(points(k), places(place)).value +
-             (is_here ? at_same_place : 0.0);
+      z[t] = covariance(points(k), places(place)) + (is_here ? at_same_place : 0.0);
     });
     member.team_barrier();
     L.factor(n);
@@ -125,7 +122,7 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
       exec, "strata::geostat::vecchia::products", count, q + 1);
   launch<Exec>(
       exec,
-      {{c, new_locations.metric, count * n * (n + 1) / 2, false},
+      {{exec, c, new_locations.metric, count * n * (n + 1) / 2, false, false},
        detail::copy_of<Space>(exec, neighbours.members, "strata::geostat::vecchia::neighbours"),
        n,
        detail::points_of<Space>(exec, observed),
@@ -144,7 +141,7 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
   auto const k = static_cast<std::size_t>(q - 1);
   std::vector<double> rest(k);  // f - Q' S^-1 c
   for (std::int64_t i = 0; i < count; ++i) {
-    double mean = host(i, 1), variance = c.sigma2 + varies - host(i, 0);
+    double mean = host(i, 1), variance = c.field() + varies - host(i, 0);
     for (std::size_t j = 0; j < k; ++j) {
       double const basis = f[static_cast<std::size_t>(i) + j * static_cast<std::size_t>(count)];
       rest[j] = basis - host(i, static_cast<int>(j) + 2);

@@ -29,6 +29,14 @@ struct AsPython<geostat::Parameters> {
   static constexpr char const* name = "numpy.typing.NDArray[numpy.float64]";
   static auto from(geostat::Parameters const& of) { return as_array(of); }
 };
+/// Numbers for the three of a second structure.
+template <>
+struct AsPython<std::array<double, 3>> {
+  static constexpr char const* name = "numpy.typing.NDArray[numpy.float64]";
+  static auto from(std::array<double, 3> const& of) {
+    return as_array(std::vector<double>(of.begin(), of.end()));
+  }
+};
 /// Numbers for their pairs.
 template <>
 struct AsPython<std::array<geostat::Parameters, 4>> {

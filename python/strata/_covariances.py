@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Covariances by their families' names."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
 from ._core import Covariance
 
 Matern = Covariance
@@ -106,3 +111,19 @@ def PoweredExponential(sigma2: float, range: float, power: float, nugget: float 
     As `Exponential`.
     """
     return Covariance(sigma2, range, power, nugget, family="powered", angle=angle, ratio=ratio)
+
+
+def described(c: Covariance) -> tuple[tuple[float, float, float, float], dict[str, Any]]:
+    """Parts that a pickle holds, of which `made_of` makes the same."""
+    kind: dict[str, Any] = {"family": c.family, "angle": c.angle, "ratio": c.ratio}
+    if c.second is not None:
+        kind["second"] = (c.second.sigma2, c.second.range, c.second.nu, c.second.family)
+    return (c.sigma2, c.range, c.nu, c.nugget), kind
+
+
+def made_of(theta: tuple[float, float, float, float], kind: dict[str, Any] | None) -> Covariance:
+    """The covariance of `described`."""
+    given = dict(kind or {})
+    second = given.pop("second", None)
+    first = Covariance(*theta, **given)
+    return first if second is None else _core.with_second(first, *second)

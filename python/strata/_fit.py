@@ -201,9 +201,10 @@ class Fit:
         As `Factor.standard_errors`.
         """
         reasons = _core.why_no_error(self.report, self._options.fixed)
+        also = _core.also_estimated(self.report, self._options)
         if self._neighbours is not None:
-            return _core.standard_errors(self._neighbours.information, self.covariance, reasons)
-        return self._there()._standard_errors(reasons, self._trend.core)
+            return _core.standard_errors(self._neighbours.information, self.covariance, reasons, also)
+        return self._there()._standard_errors(reasons, self._trend.core, also)
 
     def profile_interval(
         self, parameter: Parameter, *, level: float = 0.95, tolerance: float = 1e-3, on_step: Callable[[FitStep], object] | None = None
@@ -280,7 +281,7 @@ def fit(
     locations: Any,
     values: Any,
     *,
-    family: Family = "matern",
+    family: Family | str = "matern",
     anisotropy: Literal["fit"] | tuple[float, float] | None = None,
     error_variances: Any = None,
     start: Covariance | None = None,
@@ -310,7 +311,7 @@ def fit(
     ----------
     locations, values : arrays of float64, (n, 2) and (n,)
     family : {"matern", "exponential", "gaussian", "spherical", "powered"}
-        The one of `start` where that is given.
+        Or two that are added, "exponential+spherical", with one nugget and the same directions. Those of `start` where that is given.
     anisotropy : "fit" or (angle, ratio), optional
         Angle of the longest range, in degrees clockwise from y, and the ratio of the range across to this range; by default the start's.
     error_variances : array of float64, (n,), optional

@@ -9,6 +9,7 @@ from typing import Any, Literal, Union
 
 from . import _arrays, _core
 from ._core import Covariance, FitReport
+from ._covariances import described, made_of
 from ._errors import ShapeError
 from ._given import as_places, as_values, require_covariance
 from ._kriging import PARAMETERS, Metric, Parameters, choose
@@ -29,7 +30,7 @@ def family_of(start: Covariance | None, family: str) -> str:
     if start is None:
         return family
     require_covariance("start", start)
-    return start.family
+    return start.family if start.second is None else f"{start.family}+{start.second.family}"
 
 
 def set_options(
@@ -42,6 +43,8 @@ def set_options(
     options.start, options.directions = with_axes(options.start if start is None else start, anisotropy), anisotropy == "fit"
     options.lower = options.lower if lower is None else lower
     options.upper = options.upper if upper is None else upper
+    second = options.start.second
+    options.fixed_second = [False, False, second is not None and second.family not in ("matern", "powered")]
     chosen = choose(fixed)
     if "nu" in chosen and options.start.family not in ("matern", "powered"):
         raise ValueError(f"nu can't be fixed: the family {options.start.family} has none")
@@ -55,7 +58,8 @@ def with_axes(start: Covariance, anisotropy: Anisotropy) -> Covariance:
     if isinstance(anisotropy, str) or len(anisotropy) != 2:
         raise ValueError(f'anisotropy is {anisotropy!r}, must be "fit" or (angle, ratio)')
     angle, ratio = anisotropy
-    return Covariance(start.sigma2, start.range, start.nu, start.nugget, family=start.family, angle=angle, ratio=ratio)
+    theta, kind = described(start)
+    return made_of(theta, {**kind, "angle": angle, "ratio": ratio})
 
 
 def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Covariance | None, upper: Covariance | None) -> None:

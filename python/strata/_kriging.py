@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _arrays, _core
 from ._core import Covariance, CovarianceFactorReport, CrossValidation, FisherInformation, Likelihood, LikelihoodGradient, StandardErrors
+from ._covariances import described, made_of
 from ._given import as_errors, as_places, as_values, require_covariance
 from ._trend import Mean, Prediction, Trend, chosen_mean
 
@@ -97,9 +98,8 @@ class Factor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Places, covariance and options: a copy, and what is loaded from a pickle, factors again."""
-        c = self.covariance
-        theta = (c.sigma2, c.range, c.nu, c.nugget)
-        return _factored, (self._places, theta, {"metric": self._metric, **self._options}, {"family": c.family, "angle": c.angle, "ratio": c.ratio})
+        theta, kind = described(self.covariance)
+        return _factored, (self._places, theta, {"metric": self._metric, **self._options}, kind)
 
     @property
     def covariance(self) -> Covariance:
@@ -239,7 +239,7 @@ class Factor:
         Mardia and Marshall, Biometrika 71 (1984), doi:10.1093/biomet/71.1.135.
         """
         chosen = choose(wanted)
-        return self._core.fisher_information([name in chosen for name in PARAMETERS], _core.trend("none", None, [], "ml"))
+        return self._core.fisher_information([name in chosen for name in PARAMETERS], _core.trend("none", None, [], "ml"), _core.AlsoEstimated())
 
     def standard_errors(self, estimated: Parameters = PARAMETERS) -> StandardErrors:
         """How far estimates by maximum likelihood are from the truth, as far as the Fisher information tells.
@@ -267,10 +267,10 @@ class Factor:
         chosen = choose(estimated)
         return self._standard_errors(["" if name in chosen else "not estimated" for name in PARAMETERS])
 
-    def _standard_errors(self, reasons: list[str], trend: _core.Trend | None = None) -> StandardErrors:
-        known = trend or _core.trend("none", None, [], "ml")
-        information = self._core.fisher_information([not reason for reason in reasons], known)
-        return _core.standard_errors(information, self.covariance, reasons)
+    def _standard_errors(self, reasons: list[str], trend: _core.Trend | None = None, also: _core.AlsoEstimated | None = None) -> StandardErrors:
+        known, further = trend or _core.trend("none", None, [], "ml"), also or _core.AlsoEstimated()
+        information = self._core.fisher_information([not reason for reason in reasons], known, further)
+        return _core.standard_errors(information, self.covariance, reasons, further)
 
     def predict(
         self, values: Any, new_locations: Any, mean: Mean | None = None, *, X: Any = None, X_new: Any = None, variance: bool = True, exact: bool = False
@@ -389,7 +389,7 @@ class Factor:
 
 
 def _factored(places: _arrays.Array, theta: tuple[float, float, float, float], options: dict[str, Any], kind: dict[str, Any] | None = None) -> Factor:
-    return Factor(places, Covariance(*theta, **(kind or {})), **options)
+    return Factor(places, made_of(theta, kind), **options)
 
 
 def choose(names: Parameters) -> set[str]:

@@ -83,7 +83,7 @@ class MleCovariances(ProgramTest):
                 expected, mean = log_likelihood(S, self.y)
                 self.assertLess(abs(report["log_likelihood"] - expected), 1e-9 * abs(expected))
                 self.assertLess(abs(report["mean"]["value"] - mean), 1e-9 * abs(mean))
-                self.assertEqual(report["covariance"], {"family": family, "angle": axes[0], "ratio": axes[1], "directions_fitted": False})
+                self.assertEqual(report["covariance"], {"family": family, "second": None, "angle": axes[0], "ratio": axes[1], "directions_fitted": False})
                 self.assertEqual(report["theta"]["nu"], SHAPE.get(family))
                 self.assertEqual(report["gradient"]["by"]["nu"] is None, family not in SHAPE)
                 self.assertEqual(report["gradient"]["by_ratio"] is None, axes[1] == 1)

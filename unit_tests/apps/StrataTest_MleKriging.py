@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`strata mle` with trends, REML, leave-one-out, variograms, maps and simulations, against dense NumPy; files of other programs."""
 import csv
+import importlib.util
 import math
+import shutil
+import struct
+import subprocess
 import sys
 import unittest
 
@@ -19,6 +23,24 @@ def read_csv(path):
     with open(path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+
+
+def read_tiff(data):
+    """Tags of a little-endian TIFF file, and its bands of fp64, which stand one behind the other."""
+    kinds = {2: "s", 3: "H", 4: "I", 12: "d"}
+    (begin,) = struct.unpack_from("<I", data, 4)
+    tags = {}
+    for k in range(*struct.unpack_from("<H", data, begin)):
+        tag, kind, count, _ = struct.unpack_from("<HHII", data, begin + 2 + 12 * k)
+        layout = f"<{count}{kinds[kind]}"
+        at = begin + 10 + 12 * k
+        if struct.calcsize(layout) > 4:
+            (at,) = struct.unpack_from("<I", data, at)
+        values = struct.unpack_from(layout, data, at)
+        tags[tag] = values[0] if kind == 2 else values
+    cells = tags[256][0] * tags[257][0]
+    pixels = b"".join(data[a:a + n] for a, n in zip(tags[273], tags[279]))
+    return tags, np.frombuffer(pixels, "<f8").reshape(-1, cells)
 
 
 class Field:
@@ -186,6 +208,60 @@ class MleKriging(ProgramTest):
         self.assertLessEqual(report["prediction"]["count"], 40000)
         self.assertIsNone(report["prediction"]["average_variance"])
 
+    def test_adds_two_covariances(self):
+        theta = ["--family", "exponential+spherical", "--theta", "2,150,0.3+1e+0,400"]
+        report = self.mle(*self.data, *theta, "--trend", "0", "--evaluate")
+        f = self.field
+        x = np.hypot(*(f.places[:, None] - f.places[None]).transpose(2, 0, 1)) / 400
+        S = f.covariance(f.places, f.places) + 0.3 * np.eye(80) + np.where(x < 1, 1 - 1.5 * x + x**3 / 2, 0)
+        expected = -0.5 * (80 * math.log(2 * math.pi) + np.linalg.slogdet(S)[1] + f.y @ np.linalg.solve(S, f.y))
+        self.assertAlmostEqual(report["log_likelihood"] / expected, 1, 11)
+        self.assertEqual(report["covariance"]["second"], {"family": "spherical", "sigma2": 1, "range": 400, "nu": None})
+        report = self.mle(*self.data, "--trend", "x,elev", "--family", "exponential+spherical")
+        self.assertGreater(report["covariance"]["second"]["range"], 0)
+        self.assertIn("sigma2_2", report["standard_errors"]["further"])
+        run = strata("mle", *self.data, "--family", "exponential+spherical", "--theta", "2,150,0.3", "--evaluate")
+        self.assert_refused(run, "must be two structures")
+        self.assert_refused(strata("mle", *self.data, "--family", "exponential+cubic"), "cubic")
+
+    def test_maps_are_geotiff_and_netcdf(self):
+        grid = "400000:401000:100,5000000:5001000:250"
+        def mapped(name, *options):
+            return self.mle(*self.data, *self.at, "--predict-grid", grid, "--simulations", 2, *options, "--output", self.path(name))
+        mapped("map.csv")
+        table = read_csv(self.path("map.csv"))
+        layers = ("mean", "sd", "sim1", "sim2")
+        self.assertEqual(len(mapped("map.tif", "--crs", "EPSG:32631")["prediction"]["files"]), 1)
+        tags, bands = read_tiff(self.path("map.tif").read_bytes())
+        self.assertEqual((tags[256], tags[257], tags[277]), ((11,), (5,), (4,)))
+        self.assertEqual((tags[33550], tags[33922]), ((100, 250, 0), (0, 0, 0, 399950, 5001125, 0)))
+        self.assertEqual(tags[34735], (1, 1, 1, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32631))
+        self.assertEqual(tags[42113], b"nan\0")
+        for layer, band in zip(layers, bands):
+            np.testing.assert_array_equal(band, table[layer])
+            self.assertIn(f">{layer}</Item>".encode(), tags[42112])
+        mapped("plain.tif")
+        self.assertEqual(read_tiff(self.path("plain.tif").read_bytes())[0][34735], (1, 1, 1, 1, 1025, 0, 1, 1))
+        mapped("map.nc", "--crs", "epsg:32631")
+        if importlib.util.find_spec("scipy") is not None:
+            self.check_netcdf(self.path("map.nc"), table, layers)
+        for tool, name in (("gdalinfo", "map.tif"), ("ncdump", "map.nc")):
+            if shutil.which(tool):
+                told = subprocess.run([tool, self.path(name)], capture_output=True, check=True, text=True).stdout
+                self.assertIn("32631", told)
+
+    def check_netcdf(self, path, table, layers):
+        from scipy.io import netcdf_file
+        with netcdf_file(path, mmap=False) as file:
+            self.assertEqual(file.Conventions, b"CF-1.8")
+            self.assertEqual(file.variables["crs"].spatial_ref, b"EPSG:32631")
+            self.assertEqual(file.dimensions, {"y": 5, "x": 11})
+            np.testing.assert_array_equal(file.variables["y"][:], np.arange(5001000, 4999999, -250))
+            np.testing.assert_array_equal(file.variables["x"][:], np.arange(400000, 401001, 100))
+            for layer in layers:
+                self.assertEqual(file.variables[layer].grid_mapping, b"crs")
+                np.testing.assert_array_equal(file.variables[layer][:].ravel(), table[layer])
+
     def test_refuses_what_does_not_go_together(self):
         def refused(*arguments):
             return strata("mle", *self.data, *arguments)
@@ -197,6 +273,9 @@ class MleKriging(ProgramTest):
         self.assert_refused(refused("--trend", "1", "--mean", "none"), "--trend and --mean say the same")
         self.assert_refused(refused("--trend", "elev", "--predict-grid", "auto", "--output", self.path("m.asc")), "--trend needs elev")
         self.assert_refused(refused("--loo-folds", "3"), "--loo-folds is of --loo")
+        self.assert_refused(refused("--predict-grid", "auto", "--output", self.path("m.tif"), "--crs", "32631"), "must be EPSG:N")
+        self.assert_refused(refused("--predict-grid", "auto", "--output", self.path("m.asc"), "--crs", "EPSG:32631"), "--crs is of --predict-grid")
+        self.assert_refused(refused("--predict-grid", "auto", "--output", self.path("m.png")), ".tif, .nc or .asc for grids")
         self.assert_refused(refused("--simulations", "3"), "are of --predict or --predict-grid")
         self.assert_refused(refused("--predict-grid", "1:2", "--output", self.path("m.asc")), "must be X0:X1:DX,Y0:Y1:DY")
         self.assert_refused(refused("--loo", self.path("l.csv"), "--loo-folds", "99"), "99 parts of 80 observations")

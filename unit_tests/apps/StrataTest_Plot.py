@@ -177,8 +177,21 @@ class Numbers(unittest.TestCase):
         h = [0.01, 0.3, 1.0, 4.0]
         forms = {0.5: lambda s: math.exp(-s), 1.5: lambda s: (1 + s) * math.exp(-s), 2.5: lambda s: (1 + s + s * s / 3) * math.exp(-s)}
         for nu, form in forms.items():
-            for got, s in zip(strata_plot.matern_correlation(h, {"range": 0.5, "nu": nu}), h):
+            for got, s in zip(strata_plot_data.matern_correlation(h, {"range": 0.5, "nu": nu}), h):
                 self.assertAlmostEqual(got, form(s / 0.5), delta=1e-6)
+
+    def test_models_of_each_family_and_of_sums(self):
+        theta, h = {"sigma2": 2.0, "range": 0.5, "nu": 1.5, "nugget": 0.25}, [0.25, 1.0]
+        forms = {"exponential": lambda x: math.exp(-x), "gaussian": lambda x: math.exp(-x * x), "powered": lambda x: math.exp(-(x**1.5)),
+                 "spherical": lambda x: 1 - 1.5 * x + x**3 / 2 if x < 1 else 0}
+        second = {"family": "exponential", "sigma2": 3.0, "range": 2.0, "nu": None}
+        for family, form in forms.items():
+            for other in (None, second):
+                for got, one in zip(strata_plot_data.semivariance(h, theta, {"family": family, "second": other}), h):
+                    expected = 0.25 + 2 * (1 - form(one / 0.5)) + (3 * (1 - math.exp(-one / 2)) if other else 0)
+                    self.assertAlmostEqual(got, expected, delta=1e-12)
+        self.assertEqual(strata_plot_data.named({"sigma2": 2.0, "range": 0.5, "nu": None, "nugget": 0.25}, {"second": second}),
+                         "sigma2 2, range 0.5, nugget 0.25 + exponential sigma2 3, range 2")
 
     def test_variogram(self):
         generator = random.Random(3)

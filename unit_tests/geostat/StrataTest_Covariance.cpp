@@ -3,6 +3,7 @@
 #include "StrataTest_CovarianceReference.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "StrataTest_SumReference.hpp"
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_Prediction.hpp>
@@ -21,15 +22,22 @@ namespace {
 
 using namespace strata;
 using namespace strata::geostat;
-using strata::test::covariance_references;
 using strata::test::CovarianceReference;
 using strata::test::message_of;
 using strata::test::reference_values;
 constexpr double eps = 0x1p-52;
 
+// Of one structure, and of two.
+std::vector<CovarianceReference> all_references() {
+  auto all = test::covariance_references;
+  all.insert(all.end(), test::sum_references.begin(), test::sum_references.end());
+  return all;
+}
+
 Covariance covariance_of(CovarianceReference const& r) {
   Covariance c{r.theta[0], r.theta[1], r.theta[2], r.theta[3], r.family};
   c.angle = r.theta[4], c.ratio = r.theta[5];
+  if (r.second) c.second = {r.theta[6], r.theta[7], r.theta[8], *r.second};
   return c;
 }
 
@@ -59,15 +67,17 @@ TYPED_TEST_SUITE(CovarianceTest, strata::test::Spaces, strata::test::SpaceNames)
 // cond(S) is below 100 in all references.
 TYPED_TEST(CovarianceTest, HasTheLikelihoodAndTheGradientOf60Digits) {
   TypeParam const exec;
-  for (auto const& r : covariance_references) {
+  for (auto const& r : all_references()) {
     CovarianceFactor<TypeParam> factor(exec, covariance_of(r), observed(r));
     auto const found = log_likelihood(exec, factor, reference_values);
     EXPECT_NEAR(found.log_likelihood, r.log_likelihood, 1e-13 * std::abs(r.log_likelihood) + 1e-13)
         << text_of(r);
     EXPECT_LE(std::abs(found.log_likelihood - r.log_likelihood), found.error() + 1e-14);
     auto const by = log_likelihood_gradient(exec, factor, reference_values);
-    double const all[] = {by.by[0], by.by[1], by.by[2], by.by[3], by.by_angle, by.by_ratio};
-    for (std::size_t k = 0; k < 6; ++k) {
+    double const all[] = {by.by[0],        by.by[1],        by.by[2],
+                          by.by[3],        by.by_angle,     by.by_ratio,
+                          by.by_second[0], by.by_second[1], by.by_second[2]};
+    for (std::size_t k = 0; k < r.gradient.size(); ++k) {
       bool const there = !std::isnan(r.gradient[k]);
       EXPECT_EQ(!std::isnan(all[k]), there) << k << " " << text_of(r);
       if (!there) continue;
@@ -79,24 +89,29 @@ TYPED_TEST(CovarianceTest, HasTheLikelihoodAndTheGradientOf60Digits) {
 
 TYPED_TEST(CovarianceTest, HasTheInformationOf60Digits) {
   TypeParam const exec;
-  for (auto const& r : covariance_references) {
+  for (auto const& r : all_references()) {
     CovarianceFactor<TypeParam> factor(exec, covariance_of(r), observed(r));
     auto const found = fisher_information(exec, factor);
-    for (std::size_t j = 0, at = 0; j < 4; ++j)
-      for (std::size_t k = 0; k <= j; ++k, ++at) {
-        double const expected = r.information[at];
-        EXPECT_EQ(std::isnan(found.of[j][k]), std::isnan(expected)) << j << k << " " << text_of(r);
+    auto const& I = found.of_all;
+    constexpr std::size_t order[] = {0, 1, 2, 3, 6, 7, 8};
+    std::size_t at = 0;
+    for (std::size_t const j : order)
+      for (std::size_t const k : order) {
+        if (k > j || at == r.information.size()) break;
+        double const expected = r.information[at++];
+        EXPECT_EQ(std::isnan(I[j][k]), std::isnan(expected)) << j << k << " " << text_of(r);
         if (std::isnan(expected)) continue;
-        double const scale = std::sqrt(found.of[j][j] * found.of[k][k]);
-        EXPECT_NEAR(found.of[j][k], expected, 1000 * eps * scale) << j << k << " " << text_of(r);
-        EXPECT_EQ(found.of[k][j], found.of[j][k]);
+        EXPECT_NEAR(I[j][k], expected, 1000 * eps * std::sqrt(I[j][j] * I[k][k]))
+            << j << k << " " << text_of(r);
+        EXPECT_EQ(I[k][j], I[j][k]);
+        if (j < 4) EXPECT_EQ(found.of[j][k], I[j][k]);
       }
   }
 }
 
 TYPED_TEST(CovarianceTest, PredictsAs60DigitsWithANuggetOfEitherKind) {
   TypeParam const exec;
-  for (auto const& r : covariance_references) {
+  for (auto const& r : all_references()) {
     CovarianceFactor<TypeParam> factor(exec, covariance_of(r), observed(r));
     auto const at = places(r, test::reference_new_x, test::reference_new_y);
     for (std::size_t kind = 0; kind < 2; ++kind) {
@@ -115,7 +130,7 @@ TYPED_TEST(CovarianceTest, PredictsAs60DigitsWithANuggetOfEitherKind) {
 // In one tile and in many, by vectors on hosts and entry by entry.
 TYPED_TEST(CovarianceTest, FillsWhatItsEntriesAre) {
   TypeParam const exec;
-  for (auto const& r : covariance_references) {
+  for (auto const& r : all_references()) {
     Covariance const c = covariance_of(r);
     Locations const at = observed(r);
     CovarianceEntries<Kokkos::HostSpace> const entries(Kokkos::DefaultHostExecutionSpace(), c, at);
@@ -123,18 +138,18 @@ TYPED_TEST(CovarianceTest, FillsWhatItsEntriesAre) {
     std::int64_t const n = at.size();
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < n; ++i) {
-        EXPECT_NEAR(A(i, j), entries(i, j), 20 * eps * c.sigma2) << i << " " << j << text_of(r);
+        EXPECT_NEAR(A(i, j), entries(i, j), 20 * eps * c.field()) << i << " " << j << text_of(r);
         EXPECT_EQ(A(i, j), A(j, i));
       }
     double const error = r.with_errors ? at.error_variances[3] : 0;
-    EXPECT_EQ(A(3, 3), c.sigma2 + (c.nugget + error)) << text_of(r);
+    EXPECT_EQ(A(3, 3), c.field() + (c.nugget + error)) << text_of(r);
   }
 }
 
 TYPED_TEST(CovarianceTest, OfRemlHasTheInformationThatSmallerOnesSumTo) {
   TypeParam const exec;
   // Errors that are all the same are a nugget.
-  auto const& r = covariance_references[4];
+  auto const& r = test::covariance_references[4];
   Covariance const c = covariance_of(r);
   Locations plain = observed(r), erring = plain;
   Covariance less = c;
@@ -155,7 +170,7 @@ TYPED_TEST(CovarianceTest, OfRemlHasTheInformationThatSmallerOnesSumTo) {
 
 TYPED_TEST(CovarianceTest, SimulatesTheObservationsWhereTheNuggetIsOfTheField) {
   TypeParam const exec;
-  auto const& r = covariance_references[3];
+  auto const& r = test::covariance_references[3];
   CovarianceFactor<TypeParam> factor(exec, covariance_of(r), observed(r));
   SimulationOptions options;
   options.count = 2;
@@ -189,19 +204,34 @@ TEST(Covariance, IsItsDefinitionAtAllDistances) {
 }
 
 TEST(Covariance, ParsesWhatItPrints) {
-  for (std::string const text : {"matern:1.5,0.1,0.5,0", "exponential:1.5,0.1,0.25",
-                                 "gaussian:1,2,0", "spherical:1,2,3", "powered:1,2,1.5,0"})
+  for (std::string const text :
+       {"matern:1.5,0.1,0.5,0", "exponential:1.5,0.1,0.25", "gaussian:1,2,0", "spherical:1,2,3",
+        "powered:1,2,1.5,0", "matern:1,0.1,0.5,0.2+exponential:2,0.5",
+        "spherical:1e+20,2,0+matern:1e+30,3,1.5"})
     EXPECT_EQ(to_string(Covariance::parse(text)), text);
   EXPECT_EQ(Covariance::parse("spherical:1,2").nugget, 0);
   auto const refusal = [](std::string const& text) {
     return message_of<ValueError>([&] { (void)Covariance::parse(text); });
   };
   EXPECT_EQ(refusal("gaussian:1,2,3,4"), "covariance 'gaussian:1,2,3,4' has more than 3 numbers");
+  EXPECT_EQ(refusal("spherical:1,2+gaussian:1,2,3"),
+            "covariance 'gaussian:1,2,3' has more than 2 numbers");
+  EXPECT_EQ(refusal("spherical:1,2+cubic:1,2").substr(0, 23), "covariance 'cubic:1,2' ");
+  EXPECT_EQ(refusal("spherical:1,2+matern:1,2,-1"),
+            "Matern covariance: nu of the second structure is -1, must be finite and in (0, 50]");
   EXPECT_EQ(refusal("powered:1,2"),
             "covariance 'powered:1,2' has 2 numbers, needs SIGMA2,RANGE,POWER[,NUGGET]");
   EXPECT_EQ(refusal("powered:1,2,2.5"),
             "powered exponential covariance: the power is 2.5, must be finite and in (0, 2], as it "
             "is positive definite no further");
+}
+
+TEST(Covariance, OfTwoStructuresIsTheirSum) {
+  Covariance const one{2, 0.5, 1.3, 0.1}, other{3, 2, 0.5, 0, Family::Spherical};
+  Covariance sum = one;
+  sum.second = {3, 2, 0.5, Family::Spherical};
+  for (double h = 0; h < 4; h += 0.13) EXPECT_EQ(sum(h), one(h) + other(h));
+  EXPECT_EQ(sum.field(), 5);
 }
 
 TEST(Covariance, RefusesDirectionsAndErrorsThatAreNone) {

@@ -95,6 +95,84 @@ TYPED_TEST(CovarianceFit, FindsDirectionsFromAStartWithout) {
   EXPECT_LT(found.evaluations, 60);
 }
 
+// A short and a long range.
+Covariance short_and_long() {
+  Covariance truth{1, 0.05, 0.5, 0.05, Family::Exponential};
+  truth.second = {1, 0.5, 0.5, Family::Exponential};
+  return truth;
+}
+
+TYPED_TEST(CovarianceFit, FindsTwoStructures) {
+  TypeParam const exec;
+  auto const field = field_of(exec, short_and_long(), synthetic_locations(500), 3);
+  Family const family = Family::Exponential;
+  auto options = default_fit_options(field.at, field.values, Mean::Constant, family, family);
+  EXPECT_TRUE(options.fixed_second[2]);
+  auto found = fit(exec, field.at, field.values, options);
+  EXPECT_TRUE(found.converged) << found.reason;
+  ASSERT_TRUE(found.theta.second);
+  EXPECT_GT(found.likelihood.log_likelihood, field.log_likelihood);
+  auto const one = fit(exec, field.at, field.values,
+                       default_fit_options(field.at, field.values, Mean::Constant, family));
+  EXPECT_GT(found.likelihood.log_likelihood, one.likelihood.log_likelihood + 0.5);
+  EXPECT_LT(slope_of(exec, found, field, options), 0.01);
+  auto const by = log_likelihood_gradient(exec, *found.factor, field.values);
+  EXPECT_LT(std::abs(by.by_second[0] * found.theta.second->sigma2), 0.01);
+  EXPECT_LT(std::abs(by.by_second[1] * found.theta.second->range), 0.01);
+  EXPECT_LT(found.theta.range, found.theta.second->range);
+  auto const errors = standard_errors(fisher_information(exec, *found.factor), found.theta,
+                                      {true, true, false, true}, also_estimated(found, options));
+  for (double const error : {errors.of[0], errors.of[1], errors.of_logarithm_of_second[0],
+                             errors.of_logarithm_of_second[1]})
+    EXPECT_TRUE(error > 0 && error < 5) << error;
+  EXPECT_TRUE(std::isnan(errors.of_second[2]));
+}
+
+// With known errors each variance is searched, and REML and directions go with it.
+TYPED_TEST(CovarianceFit, TwoStructuresGoWithErrorsRemlAndDirections) {
+  TypeParam const exec;
+  auto truth = short_and_long();
+  truth.angle = 30, truth.ratio = 0.5;
+  auto at = synthetic_locations(250);
+  at.error_variances.assign(250, 0.02);
+  auto const field = field_of(exec, truth, at, 4);
+  auto options = default_fit_options(at, field.values, Trend(Mean::Constant, Criterion::REML),
+                                     Family::Exponential, Family::Spherical);
+  options.directions = true;
+  auto const found = fit(exec, at, field.values, options);
+  EXPECT_TRUE(found.converged) << found.reason;
+  // No parameter has a better value nearby.
+  auto const value = [&](Covariance const& c) {
+    return log_likelihood(exec, c, at, field.values, options.trend).log_likelihood;
+  };
+  double const best = value(found.theta);
+  EXPECT_NEAR(best, found.likelihood.log_likelihood, 1e-9 * std::abs(best));
+  for (double const scale : {0.97, 1.03}) {
+    Covariance other = found.theta;
+    other.second->range *= scale;
+    EXPECT_LT(value(other), best + 1e-6);
+    other = found.theta, other.second->sigma2 *= scale;
+    EXPECT_LT(value(other), best + 1e-6);
+    other = found.theta, other.sigma2 *= scale;
+    EXPECT_LT(value(other), best + 1e-6);
+    other = found.theta, other.range *= scale;
+    EXPECT_LT(value(other), best + 1e-6);
+  }
+}
+
+// Where one structure is enough a share of 0, or another's range, is found without harm.
+TYPED_TEST(CovarianceFit, ASecondStructureThatIsNotThereDoesNoHarm) {
+  TypeParam const exec;
+  auto const field = field_of(exec, {1, 0.2, 0.5, 0.1}, synthetic_locations(200), 6);
+  Family const family = Family::Exponential;
+  auto const one = fit(exec, field.at, field.values,
+                       default_fit_options(field.at, field.values, Mean::Constant, family));
+  auto const two = fit(exec, field.at, field.values,
+                       default_fit_options(field.at, field.values, Mean::Constant, family, family));
+  EXPECT_TRUE(two.converged) << two.reason;
+  EXPECT_GE(two.likelihood.log_likelihood, one.likelihood.log_likelihood - 1e-6);
+}
+
 // The major range stays, and the directions are the best beside it; as they are found with it free.
 TYPED_TEST(CovarianceFit, AFixedRangeStaysBesideFittedDirections) {
   TypeParam const exec;

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 /// Numbers by definition in 60 digits, as covariance_reference.py has written them.
@@ -19,13 +20,16 @@ using geostat::Metric;
 struct CovarianceReference {
   Family family;
   Metric metric;
-  std::array<double, 6> theta;  ///< sigma2, range, nu, nugget, angle, ratio
+  /// sigma2, range, nu, nugget, angle, ratio, and the second structure's sigma2, range and nu
+  std::vector<double> theta;
   bool with_errors;
-  double log_likelihood;               ///< observations have a constant mean
-  std::array<double, 6> gradient;      ///< NAN: there is none
-  std::array<double, 10> information;  ///< lower triangle by rows, of the first four
+  double log_likelihood;         ///< observations have a constant mean
+  std::vector<double> gradient;  ///< ordered as theta; NAN: there is none
+  /// lower triangle by rows, of the first four and the second structure's
+  std::vector<double> information;
   /// mean and variance at the two new places, the nugget being an error, and then a variation
   std::array<double, 8> kriging;
+  std::optional<Family> second = {};
 };
 
 inline std::vector<double> const reference_x = {4 / 64.0,  19 / 64.0, 40 / 64.0, 55 / 64.0,

@@ -84,7 +84,8 @@ TYPED_TEST(FisherInformationTest, IsThatOfLoopsInLongDouble) {
 // 1/2 trace(S^-1 S_j S^-1 S_k) by loops, with S_k as the library evaluates its entries.
 std::array<Parameters, 4> by_loops_in_double(MaternCovariance const& c, Locations const& at) {
   using Host = Kokkos::DefaultHostExecutionSpace;
-  geostat::detail::CovarianceGradient<Host::memory_space> const gradient(Host(), c, at, true);
+  geostat::detail::CovarianceGradient<Host::memory_space> const gradient(Host(), c, at,
+                                                                         {true, true, true, true});
   auto const n = static_cast<std::size_t>(at.size());
   auto const derivative = [&](std::size_t k, std::size_t i, std::size_t j) {
     return gradient(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)).of[k];

@@ -4,6 +4,7 @@
 #include "StrataTest_SlowTrend.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_MapFiles.hpp>
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 #include <geostat/kriging/Strata_Simulation.hpp>
 #include <geostat/kriging/Strata_Variogram.hpp>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -147,6 +149,47 @@ TEST(PredictionGrid, IsReadAndWritten) {
       "0 0.25 0.5 0.75 1\n1.25 1.5 1.75 2 2.25\n2.5 2.75 3 3.25 3.5\n3.75 4 4.25 4.5 -9999\n");
   std::filesystem::remove(path);
   EXPECT_THROW(write_ascii_grid(path, grid, std::vector<double>(19)), ShapeError);
+}
+
+std::string bytes_of(std::string const& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// The last numbers are the last layer's, which begins at a multiple of 8 in a GeoTIFF.
+TEST(MapFiles, EndInTheirNumbersInTheirOrder) {
+  auto const grid = PredictionGrid::parse("10:12:0.5,100:103:1");
+  std::vector<double> values(20, 1.5);
+  values[18] = INFINITY, values[19] = -2;
+  std::vector<MapLayer> const layers{{"mean", values}, {"sd", values}};
+  auto const path = (std::filesystem::temp_directory_path() / "strata_test_map").string();
+  write_geotiff(path, grid, {32631}, layers);
+  std::string const tiff = bytes_of(path);
+  EXPECT_EQ(tiff.substr(0, 4), std::string("II\x2a\0", 4));
+  double last[2];
+  std::memcpy(last, tiff.data() + tiff.size() - 16, 16);
+  EXPECT_TRUE(std::isnan(last[0]));
+  EXPECT_EQ(last[1], -2);
+  EXPECT_EQ(tiff.size() % 8, 0U);
+  write_netcdf(path, grid, {0, Metric::GreatCircle}, layers);
+  std::string const netcdf = bytes_of(path);
+  EXPECT_EQ(netcdf.substr(0, 4), "CDF\x02");
+  EXPECT_EQ(netcdf.substr(netcdf.size() - 8), std::string("\xc0\0\0\0\0\0\0\0", 8));
+  for (char const* text : {"degrees_north", "EPSG:4326", "latitude_longitude"})
+    EXPECT_NE(netcdf.find(text), std::string::npos) << text;
+  std::filesystem::remove(path);
+  EXPECT_THROW(write_geotiff(path, grid, {}, {{"mean", std::vector<double>(19)}}), ShapeError);
+  EXPECT_THROW(write_netcdf(path, grid, {}, {}), ValueError);
+  EXPECT_THROW(write_geotiff("/no/such/place.tif", grid, {}, layers), IoError);
+}
+
+TEST(MapFiles, ReadACoordinateSystemsNumber) {
+  EXPECT_EQ(MapReference::parse("EPSG:32631"), 32631);
+  EXPECT_EQ(MapReference::parse("epsg:4326"), 4326);
+  EXPECT_EQ(MapReference{}.code(), 0);
+  for (char const* text : {"", "EPSG:", "32631", "EPSG:x", "EPSG:0", "EPSG:99999", "EPSG:1 "})
+    EXPECT_THROW((void)MapReference::parse(text), ValueError) << text;
 }
 
 TEST(PredictionGrid, AroundLocationsHasRoundSides) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <geostat/Strata_FisherInformation.hpp>
+#include <geostat/Strata_Matern.hpp>
 
 #include <gtest/gtest.h>
 
@@ -116,6 +117,60 @@ TEST(StandardErrors, EndWhereAPivotIsBelow1em10) {
       EXPECT_TRUE(std::isnan(found.of[0]));
     }
   }
+}
+
+// With range, angle and ratio as the parameters, of which S is differentiated by differences.
+TEST(StandardErrors, OfDirectionsAreThoseOfAngleAndRatio) {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  auto const at = synthetic_locations(40, 4);
+  Covariance const c{1.3, 0.3, 0.5, 0.1, Family::Exponential, 35, 0.4};
+  auto const n = static_cast<std::size_t>(at.size());
+  struct Parameter {
+    double Covariance::* of;
+    double step;
+  };
+  std::array<Parameter, 4> const parameters = {{{&Covariance::range, 1e-5},
+                                                {&Covariance::nugget, 1e-5},
+                                                {&Covariance::angle, 1e-3},
+                                                {&Covariance::ratio, 1e-5}}};
+  CovarianceFactor<Host> factor(Host(), c, at);
+  std::array<HostMatrix, 4> A;  // S^-1 S_k
+  for (std::size_t k = 0; k < 4; ++k) {
+    Covariance less = c, more = c;
+    less.*parameters[k].of -= parameters[k].step, more.*parameters[k].of += parameters[k].step;
+    A[k] = covariance_matrix(more, at);
+    auto const other = covariance_matrix(less, at);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j)
+        A[k](i, j) = (A[k](i, j) - other(i, j)) / (2 * parameters[k].step);
+    factor.half_solve(Host(), Op::NoTrans, A[k]);
+    factor.half_solve(Host(), Op::Trans, A[k]);
+  }
+  Square information{};
+  for (std::size_t k = 0; k < 4; ++k)
+    for (std::size_t l = 0; l < 4; ++l)
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) information[k][l] += A[k](i, j) * A[l](j, i) / 2;
+  Square const expected = inverse(information);
+  FisherOptions options;
+  options.directions = true;
+  auto const found = standard_errors(fisher_information(Host(), factor, options), c,
+                                     {false, true, false, true}, {.directions = true});
+  auto const near = [](double a, double variance) {
+    EXPECT_NEAR(a / std::sqrt(variance), 1, 1e-5);
+  };
+  near(found.of[1], expected[0][0]);
+  near(found.of[3], expected[1][1]);
+  near(found.of_angle, expected[2][2]);
+  near(found.of_ratio, expected[3][3]);
+  // Where there is hardly a direction, an angle means nothing.
+  Covariance round = c;
+  round.ratio = 0.999;
+  CovarianceFactor<Host> other(Host(), round, at);
+  auto const none = standard_errors(fisher_information(Host(), other, options), round,
+                                    {false, true, false, true}, {.directions = true});
+  EXPECT_TRUE(std::isnan(none.of_angle));
+  EXPECT_GT(none.of_ratio, 0);
 }
 
 }  // namespace

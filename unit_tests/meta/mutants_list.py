@@ -19,13 +19,14 @@ class Mutant(NamedTuple):
 LOG_DETERMINANT, JACOBI = "dense/refine/Strata_LogDeterminant.cpp", "dense/refine/detail/Strata_Jacobi.hpp"
 CONVERGENCE, NORM = "dense/refine/detail/Strata_Convergence.hpp", "dense/refine/detail/Strata_NormEstimate.hpp"
 FISHER, DIVERGENCE, LIKELIHOOD = (f"geostat/Strata_{name}.cpp" for name in ("FisherInformation", "Divergence", "Likelihood"))
+STANDARD_ERRORS = "geostat/model/Strata_StandardErrors.cpp"
 HPGMXP = "sparse/hpgmxp/Strata_Hpgmxp.cpp"
 BOUNDS = "*LogDeterminantBounds*:GaussRadau*:BelowSpectrum*"
 
 ONCE_UNSEEN = [
-    Mutant("ratio's error with nu", FISHER, "«-2 * order * std::log(theta.range)»", "2 * order * std::log(theta.range)",
+    Mutant("ratio's error with nu", STANDARD_ERRORS, "«-2 * order * std::log(theta.range)»", "2 * order * std::log(theta.range)",
            "geostat", "StandardErrors*"),
-    Mutant("ratio's error with nu, halved", FISHER, "«-2 * order * std::log(theta.range)»", "-order * std::log(theta.range)",
+    Mutant("ratio's error with nu, halved", STANDARD_ERRORS, "«-2 * order * std::log(theta.range)»", "-order * std::log(theta.range)",
            "geostat", "StandardErrors*"),
     Mutant("penalty above 1", HPGMXP, "return «std::min(1.0, static_cast<double>(fp64.iterations) / static_cast<double>(mixed.iterations))»;",
            "static_cast<double>(fp64.iterations) / static_cast<double>(mixed.iterations)", "sparse", "Hpgmxp.*"),
@@ -73,7 +74,7 @@ ONCE_UNSEEN = [
            "sparse", "Hpgmxp.*"),
     Mutant("asymmetry of 160 eps", "core/io/Strata_MatrixBlocks.cpp", "bound = «tolerance * root(row + i) * root(col + j)»",
            "10 * tolerance * root(row + i) * root(col + j)", "core", "MatrixBlocks*"),
-    Mutant("pivot of 1e-9", FISHER, "i == j && !(«sum > 1e-10»)", "sum > 1e-9", "geostat", "StandardErrors*"),
+    Mutant("pivot of 1e-9", STANDARD_ERRORS, "i == j && !(«sum > 1e-10»)", "sum > 1e-9", "geostat", "StandardErrors*"),
     Mutant("row sums of 1e-10", "sparse/matrix/Strata_MatrixProperties.cpp", "unequal += !(«Kokkos::abs(sum) <= 1e-13 * size»)",
            "Kokkos::abs(sum) <= 1e-10 * size", "sparse", "SingularTest*SumsOfRows*"),
     Mutant("a globe of 360 degrees", "geostat/Strata_FitDefaults.cpp", "globe ? «std::min(width, 180.0)»", "width", "geostat", "FitOptions*"),
@@ -155,7 +156,7 @@ SAMPLE = [
     Mutant("no nugget beside copies", DEFAULTS, "has_copies ? «1e-6 * variance» : 0", "0.0", "geostat", "*"),
     Mutant("extent of all places", DEFAULTS, "std::floor(«0.025 * last»)", "0.0 * last", "geostat", "*"),
     Mutant("a likelihood without 2 pi", LIKELIHOOD, "std::log(«2 * std::numbers::pi»)", "1.0", "geostat", "*"),
-    Mutant("half of the information", FISHER, "result.of[j][k] = «trace / 2»", "trace", "geostat", "*"),
+    Mutant("half of the information", FISHER, "result.of_all[j][k] = «trace / 2»", "trace", "geostat", "*"),
     Mutant("a decade of a factor of 2", "core/Strata_HessenbergLeastSquares.hpp", "residuals_[first - 1] < «10 * residual()»", "2 * residual()",
            "core", "*"),
     Mutant("a dependent column's pivot", "core/Strata_HessenbergLeastSquares.hpp", "pivots_.push_back(«is_dependent ? none : open_.front()»)",

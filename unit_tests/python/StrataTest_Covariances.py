@@ -72,6 +72,49 @@ def test_values_have_names_and_parts() -> None:
         geostat.Covariance(1.0, 1.0, family="cubic")
 
 
+def test_sums_have_both_structures() -> None:
+    one, other = geostat.Exponential(1.5, 0.3, 0.2), geostat.Spherical(0.7, 0.6, 0.1)
+    total = one + other
+    assert total.second == geostat.Spherical(0.7, 0.6) and one.second is None
+    assert total.nugget == pytest.approx(0.3, abs=1e-16)
+    assert eval(repr(total), {"Exponential": geostat.Exponential, "Spherical": geostat.Spherical}) == total
+    assert total != one and hash(total) != hash(one)
+    h = np.array([0.0, 0.2, 0.5, 0.9])
+    np.testing.assert_allclose(total(h), one(h) + other(h), rtol=1e-15)
+    S = matrix(one, FAMILIES[0][1]) + matrix(other, FAMILIES[2][1])
+    factor = geostat.Factor(PLACES, total)
+    expected = -0.5 * (80 * np.log(2 * np.pi) + np.linalg.slogdet(S)[1] + VALUES @ np.linalg.solve(S, VALUES))
+    assert factor.loglikelihood(VALUES, "none").log_likelihood == pytest.approx(expected, rel=1e-11)
+    assert pickle.loads(pickle.dumps(factor)).covariance == total
+    new = np.array([[0.25, 0.75]])
+    h = np.hypot(*(PLACES - new).T)
+    c = one(h) + other(h)
+    found = factor.predict(VALUES, new, "none")
+    assert found.mean[0] == pytest.approx(c @ np.linalg.solve(S, VALUES), abs=1e-11)
+    assert found.variance[0] == pytest.approx(2.2 - c @ np.linalg.solve(S, c), abs=1e-11)
+    with pytest.raises(ValueError, match="two structures at most"):
+        total + one
+    with pytest.raises(ValueError, match="the same directions"):
+        one + geostat.Gaussian(1.0, 1.0, angle=30.0, ratio=0.5)
+
+
+@pytest.mark.parametrize("neighbours", [0, 30])
+def test_fits_sums(neighbours: int) -> None:
+    truth = geostat.Exponential(1.0, 0.04, 0.02) + geostat.Exponential(1.0, 0.6)
+    places = np.random.default_rng(5).random((300, 2))
+    values = geostat.synthetic_field(truth, places, seed=2)
+    found = geostat.fit(places, values, family="exponential+exponential", neighbours=neighbours)
+    alone = geostat.fit(places, values, family="exponential", neighbours=neighbours)
+    assert found.report.converged and found.covariance.second is not None
+    assert found.likelihood.log_likelihood >= alone.likelihood.log_likelihood - 1e-6
+    assert found.covariance.range < found.covariance.second.range
+    errors = found.standard_errors()
+    assert errors.of_second[1] > 0 and np.isnan(errors.of_second[2]) and np.isnan(errors.of_angle)
+    again = geostat.fit(places, values, start=found.covariance, neighbours=neighbours)
+    assert again.likelihood.log_likelihood == pytest.approx(found.likelihood.log_likelihood, abs=1e-4)
+    assert found.predict(places[:2]).variance[0] < found.covariance.sigma2 + found.covariance.second.sigma2
+
+
 @pytest.mark.parametrize("family", ["exponential", "gaussian", "spherical", "powered"])
 def test_fits_each_family(family: Any) -> None:
     found = geostat.fit(PLACES, VALUES, family=family)
@@ -93,6 +136,9 @@ def test_fits_directions_and_keeps_those_that_are_given() -> None:
     found = geostat.fit(places, values, family="exponential", anisotropy="fit")
     assert (given.covariance.angle, given.covariance.ratio) == (120.0, 0.3)
     assert abs(found.covariance.angle - 120) < 15 and abs(found.covariance.ratio - 0.3) < 0.15
+    errors = found.standard_errors()
+    assert 0 < errors.of_angle < 30 and 0 < errors.of_ratio < 0.3
+    assert np.isnan(given.standard_errors().of_angle)
     assert plain.likelihood.log_likelihood + 5 < given.likelihood.log_likelihood <= found.likelihood.log_likelihood + 1e-6
     with pytest.raises(ValueError, match='must be "fit" or'):
         geostat.fit(places, values, anisotropy="yes")  # type: ignore[arg-type]

@@ -6,13 +6,10 @@
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
 #include <geostat/detail/Strata_MaternColumns.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
-#include <geostat/model/detail/Strata_Correlation.hpp>
-#include <geostat/model/detail/Strata_MaternTable.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <type_traits>
 
 namespace strata::geostat::detail {
@@ -23,42 +20,32 @@ namespace strata::geostat::detail {
 template <class MemorySpace, bool derivatives>
 class PairCovariance {
  public:
-  PairCovariance(MaternCovariance const& c, Metric metric, std::int64_t pairs, bool by_nu)
-      : sigma2_(c.sigma2),
-        range_(c.range),
-        nu_(c.order()),
-        nugget_(c.nugget),
+  /// Sync: fences `exec` if there is a second structure.
+  template <class Exec>
+  PairCovariance(Exec const& exec, MaternCovariance const& c, Metric metric, std::int64_t pairs,
+                 bool by_nu, bool by_nu_2)
+      : nugget_(c.nugget),
         turn_(turn_of(c)),
-        family_(c.family),
-        plain_(!is_matern(c.family)),
-        closed_(plain_ || ((!by_nu || !has_shape(c.family)) && has_closed_form(c.order()))),
         metric_(metric),
-        terms_(unless_closed<Terms>(closed_, c.order())) {
-    if (!closed_) table_ = table_for<MemorySpace>(c.nu, pairs, derivatives);
-    table_on_host_ = table_.get();
+        terms_(exec, c, pairs, by_nu, by_nu_2) {
     if constexpr (!derivatives && std::is_same_v<MemorySpace, Kokkos::HostSpace>)
-      if ((closed_ || table_) && metric == Metric::Euclidean &&
-          c.family != Family::PoweredExponential)
+      if (detail::has_columns(terms_.first()) && metric == Metric::Euclidean &&
+          (!c.second || detail::has_columns(terms_.second())))
         column_ = matern_column();
   }
 
-  KOKKOS_FUNCTION double sigma2() const { return sigma2_; }
-  KOKKOS_FUNCTION double range() const { return range_; }
+  /// Variance of the field.
+  KOKKOS_FUNCTION double field() const { return terms_.field(); }
   KOKKOS_FUNCTION double nugget() const { return nugget_; }
+  /// The structures.
+  KOKKOS_FUNCTION AllTerms<MemorySpace, derivatives> const& terms() const { return terms_; }
 
-  /// Correlation and its derivatives; these are any numbers where they are not wanted.
-  KOKKOS_FUNCTION MaternTerms operator()(Location const& a, Location const& b) const {
-    double const x = distance(metric_, a, b) / range_;
-    if (plain_) return plain_terms(family_, nu_, x);
-    if (closed_) return matern_closed_terms(nu_, x);
-    if constexpr (std::is_same_v<MemorySpace, Kokkos::HostSpace>) {
-      if (table_on_host_ && derivatives) return table_on_host_->derivatives(x);
-      if (table_on_host_) return {(*table_on_host_)(x), 0, 0};
-    }
-    if constexpr (derivatives)
-      return terms_(x);
-    else
-      return {terms_.matern(x), 0, 0};
+  /// Covariance of the field at two places.
+  KOKKOS_FUNCTION double operator()(Location const& a, Location const& b) const {
+    return terms_.covariance(distance(metric_, a, b));
+  }
+  KOKKOS_FUNCTION double distance_of(Location const& a, Location const& b) const {
+    return distance(metric_, a, b);
   }
 
   /// By stretch and shear, of two places for which this is -x times the derivative by x.
@@ -76,18 +63,19 @@ class PairCovariance {
   /// C[i] = covariance of a place and place i of n, without the nugget; on hosts.
   KOKKOS_FUNCTION void column(Location const& from, double const* x, double const* y,
                               std::int64_t n, double* C) const {
-    KOKKOS_IF_ON_HOST((column_({sigma2_, range_, nu_, table_on_host_, family_}, from, x, y, n, C);))
+    KOKKOS_IF_ON_HOST((add_columns(from, x, y, n, C);))
   }
 
  private:
-  using Terms = std::conditional_t<derivatives, MaternGradient, BesselK>;
-  double sigma2_, range_, nu_, nugget_, turn_;
-  Family family_;
-  bool plain_, closed_;
+  void add_columns(Location const& from, double const* x, double const* y, std::int64_t n,
+                   double* C) const {
+    column_(columns_of(terms_.first(), false), from, x, y, n, C);
+    if (terms_.has_second()) column_(columns_of(terms_.second(), true), from, x, y, n, C);
+  }
+
+  double nugget_, turn_;
   Metric metric_;
-  Terms terms_;
-  std::shared_ptr<MaternTable const> table_;  // on hosts, if any
-  MaternTable const* table_on_host_ = nullptr;
+  AllTerms<MemorySpace, derivatives> terms_;
   MaternColumn* column_ = nullptr;
 };
 

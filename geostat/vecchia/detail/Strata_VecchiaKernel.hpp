@@ -29,7 +29,8 @@ using ResponseRows = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
 /// Which column of them is what, for q columns of data.
 struct ResponseColumns {
   int q;               ///< the values, and the columns of the trend
-  int parameters = 4;  ///< derivatives are by so many; 6 with stretch and shear
+  int parameters = 4;  ///< derivatives are by so many; 6 with stretch and shear, 9 with a second
+                       ///< structure
 
   static constexpr int log_variance = 0;  ///< variance of the response given those before it
   static constexpr int rounding = 1;      ///< what that may be off by
@@ -136,7 +137,8 @@ struct TeamTriangle {
 
 /// The numbers of the responses of each block. With S = L L' of the members up to response r they
 /// come of z = L^-1 [y Q], c = L^-T e_r and u_j = L^-1 S_j c. Since S c = l_rr e_r, sigma2 and the
-/// nugget need no entries of S_j. With known error variances E, S - E is what these two make.
+/// nugget need no entries of S_j. With known error variances E and a second structure's S_2, S - E
+/// - S_2 is what these two make.
 ///
 /// Source   Guinness, Stat. Comput. 31 (2021), doi:10.1007/s11222-021-09999-1.
 template <class Exec, bool derivatives>
@@ -150,30 +152,31 @@ struct VecchiaKernel {
   Points<Space> points;
   Kokkos::View<double*, Space> errors;                     // known variances, if any
   Kokkos::View<double**, Kokkos::LayoutLeft, Space> data;  // [y Q]
-  bool by_nu, by_directions;
+  bool by_nu, by_directions, has_second, by_nu_2;
   int ld;     // members of the largest block
   int level;  // of the scratch memory
   ResponseRows<Space> rows;
 
-  /// A team's memory: L, above its diagonal derivatives by the range; squares of the derivatives by
-  /// nu, stretch and shear; the data, and seven vectors; on hosts coordinates.
-  KOKKOS_FUNCTION static std::size_t scratch_bytes(int ld, int q, bool by_nu, bool by_directions) {
+  /// A team's memory: L, above its diagonal derivatives by the range; squares of the other
+  /// derivatives; the data, and vectors; on hosts coordinates.
+  KOKKOS_FUNCTION std::size_t scratch_bytes() const {
     auto const n = static_cast<std::size_t>(ld);
-    std::size_t squares = 1;
-    if (derivatives) squares += (by_nu ? 1 : 0) + (by_directions ? 2 : 0);
-    return 8 * (n * n * squares + n * static_cast<std::size_t>(q) + 8 * n) + 64;
+    std::size_t const squares = derivatives ? 1 + static_cast<std::size_t>(squares_count()) : 1,
+                      vectors = data.extent(1) + (has_second ? 11 : 8);
+    return 8 * (n * n * squares + n * vectors) + 64;
   }
 
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     int const q = static_cast<int>(data.extent(1));
     std::int64_t const first = blocks.offsets(member.league_rank());
     int const n = static_cast<int>(blocks.offsets(member.league_rank() + 1) - first);
-    auto* scratch = static_cast<double*>(
-        member.team_scratch(level).get_shmem(scratch_bytes(ld, q, by_nu, by_directions) - 64));
+    auto* scratch =
+        static_cast<double*>(member.team_scratch(level).get_shmem(scratch_bytes() - 64));
     Triangle const L{member, scratch, ld};
-    int const square = derivatives ? ld * ld : 0;
-    Squares const by{scratch + ld * ld, scratch + ld * ld + (by_nu ? square : 0), square};
-    double* const z = by.stretch + (by_directions ? 2 * square : 0);
+    int const size = ld * ld;
+    double* const stretch = scratch + size * (by_nu ? 2 : 1);
+    Squares const by{scratch + size, stretch, stretch + (by_directions ? 2 * size : 0), size};
+    double* const z = scratch + size * (derivatives ? 1 + squares_count() : 1);
     double* const vectors = z + ld * q;
     fill(L, by, vectors, first, n);
     team_for(member, n * q,
@@ -194,10 +197,16 @@ struct VecchiaKernel {
  private:
   // Derivatives above the diagonal, only where they are wanted.
   struct Squares {
-    double *nu, *stretch;
+    double *nu, *stretch, *second;
     int size;
     KOKKOS_FUNCTION double* shear() const { return stretch + size; }
+    KOKKOS_FUNCTION double* range_2() const { return second + size; }
+    KOKKOS_FUNCTION double* nu_2() const { return second + 2 * size; }
   };
+  // How many there are.
+  KOKKOS_FUNCTION int squares_count() const {
+    return (by_nu ? 1 : 0) + (by_directions ? 2 : 0) + (has_second ? 2 : 0) + (by_nu_2 ? 1 : 0);
+  }
 
   KOKKOS_FUNCTION void fill(Triangle const& L, Squares const& by, double* vectors,
                             std::int64_t first, int n) const {
@@ -217,7 +226,7 @@ struct VecchiaKernel {
     return errors.extent(0) > 0 ? errors(location) : 0.0;
   }
   KOKKOS_FUNCTION double variance_of(std::int64_t location) const {
-    return covariance.sigma2() + covariance.nugget() + error_of(location);
+    return covariance.field() + covariance.nugget() + error_of(location);
   }
 
   KOKKOS_FUNCTION void fill_entry(Triangle const& L, Squares const& by, std::int64_t first, int i,
@@ -227,14 +236,28 @@ struct VecchiaKernel {
       L.at(i, i) = variance_of(row);
       return;
     }
-    MaternTerms const m = covariance(points(row), points(column));
-    L.at(i, j) = covariance.sigma2() * m.value;
+    auto const& first_one = covariance.terms().first();
+    double const h = covariance.distance_of(points(row), points(column));
+    MaternTerms const m = first_one(h);
+    double sum = first_one.sigma2 * m.value;
+    int const at = j + i * ld;
+    double by_log_range = m.by_log_range;
+    if (has_second) {
+      auto const& second = covariance.terms().second();
+      MaternTerms const m2 = second(h);
+      sum += second.sigma2 * m2.value;
+      if constexpr (derivatives) {
+        by.second[at] = m2.value, by.range_2()[at] = m2.by_log_range;
+        if (by_nu_2) by.nu_2()[at] = m2.by_nu;
+        by_log_range += second.sigma2 / first_one.sigma2 * m2.by_log_range;
+      }
+    }
+    L.at(i, j) = sum;
     if constexpr (derivatives) {
-      int const at = j + i * ld;
       L.at(j, i) = m.by_log_range;
       if (by_nu) by.nu[at] = m.by_nu;
       if (!by_directions) return;
-      auto const turned = covariance.by_directions(m.by_log_range, points(row), points(column));
+      auto const turned = covariance.by_directions(by_log_range, points(row), points(column));
       by.stretch[at] = turned.stretch, by.shear()[at] = turned.shear;
     }
   }
@@ -295,35 +318,51 @@ struct VecchiaKernel {
   // S_j c for each parameter j, but for sigma2's E c.
   KOKKOS_FUNCTION void multiply_all(Triangle const& L, Squares const& by, double const* c,
                                     double* u, std::int64_t first, int n) const {
-    double const sigma2 = covariance.sigma2();
-    multiply(L, L.L, c, sigma2 / covariance.range(), u + ld, n);
-    if (by_nu) multiply(L, by.nu, c, sigma2, u + 2 * ld, n);
+    auto const& one = covariance.terms().first();
+    multiply(L, L.L, c, one.sigma2 / one.range, u + ld, n);
+    if (by_nu) multiply(L, by.nu, c, one.sigma2, u + 2 * ld, n);
     if (by_directions) {
-      multiply(L, by.stretch, c, sigma2, u + 4 * ld, n);
-      multiply(L, by.shear(), c, sigma2, u + 5 * ld, n);
+      multiply(L, by.stretch, c, one.sigma2, u + 4 * ld, n);
+      multiply(L, by.shear(), c, one.sigma2, u + 5 * ld, n);
     }
+    if (has_second) multiply_second(L, by, c, u + 6 * ld, n);
+    L.member.team_barrier();
     team_for(L.member, n, [&](int i) {
       u[i] = error_of(blocks.members(first + i)) * c[i];
       if (!by_nu) u[i + 2 * ld] = 0;
       u[i + 3 * ld] = c[i];
+      if (!has_second) return;
+      if (!by_directions) u[i + 4 * ld] = u[i + 5 * ld] = 0;
+      u[i + 6 * ld] += c[i];  // the diagonal of its correlations
+      if (!by_nu_2) u[i + 8 * ld] = 0;
     });
     L.member.team_barrier();
+  }
+  KOKKOS_FUNCTION void multiply_second(Triangle const& L, Squares const& by, double const* c,
+                                       double* u, int n) const {
+    auto const& second = covariance.terms().second();
+    multiply(L, by.second, c, 1, u, n);
+    multiply(L, by.range_2(), c, second.sigma2 / second.range, u + ld, n);
+    if (by_nu_2) multiply(L, by.nu_2(), c, second.sigma2, u + 2 * ld, n);
   }
 
   // u_j = L^-1 S_j c, and their products with z and each other.
   KOKKOS_FUNCTION void differentiate(Triangle const& L, Squares const& by, double const* z,
                                      double* vectors, std::int64_t first, int r, int q) const {
-    int const n = r + 1, count = by_directions ? 6 : 4;
+    int const n = r + 1, count = has_second ? 9 : by_directions ? 6 : 4;
     std::int64_t const row = blocks.members(first + r);
     double *const c = vectors, *const u = vectors + ld;  // u: a column for each parameter
-    double const sigma2 = covariance.sigma2(), nugget = covariance.nugget();
+    double const sigma2 = covariance.terms().first().sigma2, nugget = covariance.nugget(),
+                 of_second = has_second ? covariance.terms().second().sigma2 : 0;
     L.last_row(r, c);
     L.member.team_barrier();
     multiply_all(L, by, c, u, first, n);
     int const begin = errors.extent(0) > 0 ? 0 : 1;  // without errors u_0 is 0
     L.forward(n, u + begin * ld, count - begin);
     team_for(L.member, n, [&](int i) {
-      u[i] = ((i == r ? 1.0 : 0.0) - nugget * u[i + 3 * ld] - u[i]) / sigma2;
+      double rest = (i == r ? 1.0 : 0.0) - nugget * u[i + 3 * ld] - u[i];
+      if (has_second) rest -= of_second * u[i + 6 * ld];
+      u[i] = rest / sigma2;
     });
     L.member.team_barrier();
     ResponseColumns const columns{q, count};
