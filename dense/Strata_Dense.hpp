@@ -20,6 +20,8 @@
 #include <dense/Strata_TreePotrf.hpp>
 #include <dense/Strata_TreeSyrk.hpp>
 #include <dense/Strata_TreeTrsm.hpp>
+#include <dense/indefinite/Strata_SymmetricFactor.hpp>
+#include <dense/indefinite/Strata_SymmetricFields.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>

@@ -29,13 +29,18 @@ from ._core import (
     Condition,
     Definiteness,
     FactorReport,
+    Inertia,
     LogDeterminant,
+    SignedLogDeterminant,
     SolveReport,
+    SymmetricAttempt,
+    SymmetricReport,
     configuration,
 )
-from ._errors import AccuracyWarning, Error, IoError, NotConverged, NotPositiveDefinite, NotReady, ShapeError, VendorError
+from ._errors import AccuracyWarning, Error, IoError, NotConverged, NotPositiveDefinite, NotReady, ShapeError, Singular, VendorError
 from ._more_than_solves import WithError
 from .dense import Factor, cholesky, digits, forward_error, is_positive_definite
+from .symmetric import SymmetricFactor, symmetric_factor
 
 __version__ = _core.version
 
@@ -51,13 +56,19 @@ __all__ = [
     "Error",
     "Factor",
     "FactorReport",
+    "Inertia",
     "IoError",
     "LogDeterminant",
     "NotConverged",
     "NotPositiveDefinite",
     "NotReady",
     "ShapeError",
+    "SignedLogDeterminant",
+    "Singular",
     "SolveReport",
+    "SymmetricAttempt",
+    "SymmetricFactor",
+    "SymmetricReport",
     "VendorError",
     "WithError",
     "__version__",
@@ -73,4 +84,5 @@ __all__ = [
     "ooc",
     "solve",
     "sparse",
+    "symmetric_factor",
 ]

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from . import _core
+from . import _arrays, _core, _symmetric
 from ._arrays import AnyArray, AnyMatrix
 from .dense import Factor, Jitter, Layers, cholesky
+from .symmetric import symmetric_factor
 
 
 def solve(
@@ -17,12 +18,12 @@ def solve(
     layers: Layers = "auto",
     *,
     lower: bool = False,
-    assume_a: Literal["pos", "positive definite"] = "pos",
+    assume_a: Literal["pos", "positive definite", "sym", "symmetric"] = "pos",
     tolerance: float = 0.0,
     jitter: Jitter = None,
     check_symmetric: bool = False,
 ) -> AnyArray:
-    """Solve A x = b for a symmetric positive definite A, as scipy.linalg.solve does with assume_a="pos".
+    """Solve A x = b for a symmetric A, positive definite or not, as scipy.linalg.solve does with assume_a="pos" and "sym".
 
     Parameters
     ----------
@@ -33,11 +34,12 @@ def solve(
         As for `cholesky`.
     lower : bool
         Which triangle.
-    assume_a : {"pos", "positive definite"}
-        Strata has no other solver for dense matrices.
+    assume_a : {"pos", "positive definite", "sym", "symmetric"}
+        "sym": A need not be definite; `symmetric_factor` is used.
     tolerance : float
         As for `Factor.solve`.
     jitter : "auto" or None
+        As for `cholesky`; not for "sym".
     check_symmetric : bool
         As for `cholesky`.
 
@@ -50,13 +52,21 @@ def solve(
     ------
     ShapeError, TypeError, ValueError, MemoryError, NotPositiveDefinite, NotConverged
         As `cholesky` and `Factor.solve`.
+    Singular
+        As `symmetric_factor` and `SymmetricFactor.solve`.
 
     References
     ----------
     As `cholesky` and `Factor.solve`.
     """
+    if assume_a in ("sym", "symmetric"):
+        if jitter is not None:
+            raise ValueError(f"jitter is {jitter!r}, must be None where assume_a is {assume_a!r}: A need not be positive definite")
+        if check_symmetric:
+            _symmetric.require_symmetric(_arrays.as_operand("A", A, (2,)))
+        return symmetric_factor(A, layers, lower=lower).solve(b, tolerance=tolerance)
     if assume_a not in ("pos", "positive definite"):
-        raise ValueError(f"assume_a is {assume_a!r}, must be 'pos': A has to be symmetric positive definite")
+        raise ValueError(f"assume_a is {assume_a!r}, must be 'pos' or 'sym': A has to be symmetric")
     return cholesky(A, layers, lower=lower, jitter=jitter, check_symmetric=check_symmetric).solve(b, tolerance=tolerance)
 
 

@@ -48,6 +48,10 @@ class NotPositiveDefinite(Error, LinAlgError):
         return str(self.args[0])
 
 
+class Singular(Error, LinAlgError):
+    """A symmetric matrix that is singular, or so near to it that no digit of a solution can be expected."""
+
+
 class NotConverged(Error, ArithmeticError):
     """A solve that did not reach its tolerance.
 
@@ -80,5 +84,5 @@ def warn(text: str) -> None:
     warnings.warn(text, AccuracyWarning, stacklevel=level)
 
 
-for _class in (AccuracyWarning, Error, ShapeError, IoError, VendorError, NotReady, NotPositiveDefinite, NotConverged):
+for _class in (AccuracyWarning, Error, ShapeError, IoError, VendorError, NotReady, NotPositiveDefinite, Singular, NotConverged):
     _class.__module__ = "strata"  # as users know them

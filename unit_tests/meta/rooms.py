@@ -19,7 +19,7 @@ import tempfile
 
 # From the ground up: a room includes rooms before it in this list alone, so that there is no circle.
 ORDER = ("core", "core/kokkos_ext", "core/integers", "core/blas", "core/io/files", "core/io", "core/problems", "core/info",
-         "comm", "dense/refine", "dense", "dense/factor", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/kriging", "geostat/vecchia",
+         "comm", "dense/refine", "dense", "dense/indefinite", "dense/factor", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/kriging", "geostat/vecchia",
          "sparse/comm", "sparse/matrix", "sparse/incomplete", "sparse/direct", "sparse/coarsening", "sparse/multigrid", "sparse/krylov", "sparse/choice", "sparse", "sparse/hpgmxp",
          "c/runtime", "c", "c/factor", "lapack", "python", "python/dense", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
 # The modules that a module may include; the program sees all of them.
@@ -36,6 +36,7 @@ UP_INSIDE = {
     "core/info": (("detail/HostInfo", "Version"), ("vendor/VendorInfo", "Version")),
     "core/io": (("detail/CsvStream", "Csv"), ("detail/MatrixMarketStream", "MatrixMarket"), ("detail/NpyStream", "Npy")),
     "dense": (("detail/CholeskyState", "Cholesky"),),
+    "dense/indefinite": (("detail/SymmetricState", "SymmetricFactor"),),
     "dense/refine": (("Refinement", "detail/RefinementMemory"), ("Refinement", "detail/Refiner"), ("detail/BlockVectors", "detail/BlockVectorLoops")),
     "geostat": (("detail/FitObjective", "Fit"), ("detail/FitVariables", "Fit"), ("detail/ScoringFit", "Fit")),
     "lapack": (("detail/Problem", "detail/SystemCall"), ("detail/Report", "detail/Settings")),

@@ -247,8 +247,8 @@ def test_refuses_options_of_solves_out_of_range() -> None:
     for options in bad:
         with pytest.raises(ValueError):
             factor.solve(np.ones(3), **options)
-    with pytest.raises(ValueError, match="assume_a is 'sym'"):
-        strata.solve(np.eye(3), np.ones(3), assume_a="sym")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="assume_a is 'gen'"):
+        strata.solve(np.eye(3), np.ones(3), assume_a="gen")  # type: ignore[arg-type]
 
 
 def test_has_the_best_solution_where_it_does_not_converge() -> None:

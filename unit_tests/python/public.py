@@ -122,6 +122,19 @@ def dense_objects() -> Objects:
     for value in (factor.report, factor.report.attempts[0], factor.condition(), factor.logdet(), factor.last_solve, strata.is_positive_definite(A)):
         yield value, {}
     yield strata.cholesky(A, "fp64").inverse_diagonal(), {}
+    indefinite = strata.symmetric_factor(A - 0.37 * np.eye(SMALL), "fp32")
+    indefinite.solve(B)
+    yield (
+        indefinite,
+        {
+            "solve": lambda f: f.solve(B),
+            "inertia": lambda f: f.inertia().negative,
+            "logdet": lambda f: f.logdet().sign,
+            "condition": lambda f: f.condition().value > 0,
+        },
+    )
+    for told in (indefinite.report, indefinite.report.attempts[0], indefinite.inertia(), indefinite.logdet()):
+        yield told, {}
 
 
 def tile_objects() -> Objects:
@@ -255,7 +268,8 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "strata.forward_error": forward_error,
     "strata.is_positive_definite": lambda: bool(strata.is_positive_definite(A)),
     "strata.logdet": lambda: float(strata.logdet(A)),
-    "strata.solve": lambda: strata.solve(A, B),
+    "strata.solve": lambda: (strata.solve(A, B), strata.solve(A, B, assume_a="sym")),
+    "strata.symmetric_factor": lambda: strata.symmetric_factor(A).solve(B),
     "strata.geostat.can_fit": geostat.can_fit,
     "strata.geostat.covariance_matrix": lambda: geostat.covariance_matrix(COVARIANCE, PLACES),
     "strata.geostat.Exponential": lambda: geostat.Exponential(1.0, 0.2, 0.1).range,
