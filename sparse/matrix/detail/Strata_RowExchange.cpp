@@ -39,15 +39,17 @@ std::vector<std::int64_t> columns_outside(HostRows const& rows, std::int64_t fir
   return outside;
 }
 
-namespace {
+std::vector<std::int64_t> partition_of(Communicator const& comm, std::int64_t rows) {
+  std::vector<std::int64_t> first{0};
+  for (auto const count : comm.gather(rows)) first.push_back(first.back() + count);
+  return first;
+}
 
 std::size_t owner_of(std::vector<std::int64_t> const& first_row, std::int64_t row) {
   return static_cast<std::size_t>(std::upper_bound(first_row.begin(), first_row.end(), row) -
                                   first_row.begin()) -
          1;
 }
-
-}  // namespace
 
 HostRows fetched(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                  std::vector<std::int64_t> const& wanted, HostRows const& own) {

@@ -16,6 +16,12 @@ void pack_row(HostRows const& rows, std::int64_t row, std::vector<double>& messa
 /// Append the rows of a message.
 void unpack_rows(std::vector<double> const& message, HostRows& rows);
 
+/// The first row of each rank, and the end, where this rank has `rows`. Collective.
+std::vector<std::int64_t> partition_of(Communicator const& comm, std::int64_t rows);
+
+/// The rank that has a row.
+std::size_t owner_of(std::vector<std::int64_t> const& first_row, std::int64_t row);
+
 /// The columns outside [first, end) that the rows have, ascending, each once.
 std::vector<std::int64_t> columns_outside(HostRows const& rows, std::int64_t first,
                                           std::int64_t end);
