@@ -34,7 +34,7 @@ void check(AmgOptions const& options, std::int64_t rows) {
 }
 
 constexpr std::int64_t rows_of_a_rank = 2000;  // a coarse level with fewer goes to fewer ranks
-constexpr double least_gain = 0.9;  // of rows: coarsening ends where more are left
+constexpr double least_gain = 0.9;             // of rows: coarsening ends where more are left
 
 template <class Exec>
 Smoother chosen_smoother(Exec const& exec, DistributedMatrix<Exec> const& A,
@@ -175,8 +175,8 @@ void add_all_levels(Exec const& exec, AmgOptions const& options,
              level.block_size,
              is_positive,
              is_for_classical(level.modes.width == 0 && level.block_size == 1, symmetric,
-                              level.unit.size() > 0,
-                              detail::share_with_sign(exec, level.A.nodes), options.coarsening),
+                              level.unit.size() > 0, detail::share_with_sign(exec, level.A.nodes),
+                              options.coarsening),
              {}};
   }
   hierarchy.is_classical = kept->is_classical;
@@ -193,8 +193,8 @@ void add_levels_on_ranks(Exec const& exec, AmgOptions const& options,
                          TransferHierarchy<Exec>& hierarchy) {
   auto const& comm = hierarchy.levels.front().A.comm();
   detail::SpreadChoice choice;
-  choice.is_symmetric = hierarchy.smoother == Smoother::Chebyshev ||
-                        is_symmetric(exec, hierarchy.levels.front().A);
+  choice.is_symmetric =
+      hierarchy.smoother == Smoother::Chebyshev || is_symmetric(exec, hierarchy.levels.front().A);
   choice.strength = options.strength;
   choice.least_rows = rows_of_a_rank;
   auto level = detail::finest_spread(

@@ -43,8 +43,7 @@ void join_roots(Exec const& exec, std::int64_t rows, Vector<std::int64_t, Space>
 // Rows without an aggregate take what most of their strong couplings lead to.
 template <class Exec, class Space>
 void join_largest(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
-                  StrongGraph<Exec> const& F,
-                  Vector<std::int32_t, Space> const& before,
+                  StrongGraph<Exec> const& F, Vector<std::int32_t, Space> const& before,
                   Vector<std::int32_t, Space> const& of) {
   auto const& begin = F.begin.view();
   auto const& column = F.column.view();
@@ -72,8 +71,7 @@ void join_largest(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
 
 template <class Exec, class Space>
 void take_components(Exec const& exec, std::int64_t rows, std::int64_t first,
-                     Vector<std::int32_t, Space> const& root,
-                     Vector<std::int32_t, Space> const& of,
+                     Vector<std::int32_t, Space> const& root, Vector<std::int32_t, Space> const& of,
                      Vector<std::int32_t, Space> const& component,
                      Vector<std::int32_t, Space> const& coarse) {
   Kokkos::parallel_for(
@@ -112,8 +110,8 @@ template <class Exec>
 void number_locally(Exec const& exec, Border<Exec> const& border, RowAggregates<Exec>& result) {
   result.numbers = result.count;
   if (border.is_whole()) return;
-  std::int64_t const first = partition_of(border.comm(), result.count)[static_cast<std::size_t>(
-      border.comm().rank())];
+  std::int64_t const first =
+      partition_of(border.comm(), result.count)[static_cast<std::size_t>(border.comm().rank())];
   border.agree([&] {
     auto of = to_host(exec, result.of.view());
     std::vector<std::int64_t> whole(static_cast<std::size_t>(result.count));
@@ -174,12 +172,13 @@ RowAggregates<Exec> aggregates_of(Exec const& exec, LocalCsr<Exec> const& A,
   return result;
 }
 
-#define STRATA_INSTANTIATE_AGGREGATES(Space)   \
-  template void number_everywhere(Space const&, Border<Space> const&, std::int64_t, \
-                                  RowAggregates<Space> const&); \
-  template void number_locally(Space const&, Border<Space> const&, RowAggregates<Space>&); \
-  template RowAggregates<Space> aggregates_of( \
-      Space const&, LocalCsr<Space> const&, StrongGraph<Space> const&, Components<Space> const&, Border<Space> const&);
+#define STRATA_INSTANTIATE_AGGREGATES(Space)                                                       \
+  template void number_everywhere(Space const&, Border<Space> const&, std::int64_t,                \
+                                  RowAggregates<Space> const&);                                    \
+  template void number_locally(Space const&, Border<Space> const&, RowAggregates<Space>&);         \
+  template RowAggregates<Space> aggregates_of(Space const&, LocalCsr<Space> const&,                \
+                                              StrongGraph<Space> const&, Components<Space> const&, \
+                                              Border<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_AGGREGATES)
 
 }  // namespace strata::sparse::detail

@@ -88,8 +88,8 @@ template <class T>
 void Border<Exec>::fill(Exec const& exec, Vector<T, Space> const& x, int width) const {
   if (is_whole()) return;
   auto const out = agree([&] {
-    auto const packed = strata::allocate<Vector<T, Space>>(
-        exec, "strata::sparse::Border::packed", begin_.back() * width);
+    auto const packed = strata::allocate<Vector<T, Space>>(exec, "strata::sparse::Border::packed",
+                                                           begin_.back() * width);
     pack_rows(exec, sent_, x, width, packed);
     return to_host(exec, packed);
   });
@@ -112,14 +112,14 @@ void Border<Exec>::fill(Exec const& exec, Vector<T, Space> const& x, int width) 
   });
 }
 
-#define STRATA_INSTANTIATE_BORDER(Space)                                                     \
-  template class Border<Space>;                                                              \
-  template void Border<Space>::fill(Space const&, Vector<double, Space::memory_space> const&, \
-                                    int) const;                                              \
-  template void Border<Space>::fill(                                                         \
-      Space const&, Vector<std::int32_t, Space::memory_space> const&, int) const;            \
-  template void Border<Space>::fill(                                                         \
-      Space const&, Vector<std::uint64_t, Space::memory_space> const&, int) const;
+#define STRATA_INSTANTIATE_BORDER(Space)                                                           \
+  template class Border<Space>;                                                                    \
+  template void Border<Space>::fill(Space const&, Vector<double, Space::memory_space> const&, int) \
+      const;                                                                                       \
+  template void Border<Space>::fill(Space const&,                                                  \
+                                    Vector<std::int32_t, Space::memory_space> const&, int) const;  \
+  template void Border<Space>::fill(Space const&,                                                  \
+                                    Vector<std::uint64_t, Space::memory_space> const&, int) const;
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_BORDER)
 
 }  // namespace strata::sparse::detail

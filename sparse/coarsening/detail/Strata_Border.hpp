@@ -63,8 +63,8 @@ class Border {
  private:
   Communicator comm_;
   std::vector<std::int64_t> first_row_, outside_;
-  std::vector<std::int64_t> begin_;    // of what each rank is sent in `sent_`, and the end
-  Vector<std::int32_t, Space> sent_;   // own rows
+  std::vector<std::int64_t> begin_;   // of what each rank is sent in `sent_`, and the end
+  Vector<std::int32_t, Space> sent_;  // own rows
 };
 
 }  // namespace strata::sparse::detail

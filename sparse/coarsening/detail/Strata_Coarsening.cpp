@@ -334,19 +334,19 @@ void recoarsen(Exec const& exec, WholeLevel<Exec> const& level, double largest,
   finish_coarse(exec, tentative, of.coarse);
 }
 
-#define STRATA_INSTANTIATE_COARSENING(Space)                                                  \
-  template std::uint64_t pattern_of(Space const&, LocalCsr<Space> const&);                    \
-  template WholeLevel<Space> finest_level(Space const&, DistributedMatrix<Space> const&,      \
-                                          LevelFacts<Space> const&);                          \
-  template std::optional<Coarsening<Space>> coarsened(Space const&, WholeLevel<Space> const&, \
-                                                      double, double, double);                \
-  template BlockCsr<Space> with_rows_in(Space const&, BlockCsr<Space> const&,                 \
-                                        PooledVector<double, Space> const&);                  \
-  template std::optional<Coarsening<Space>> classically_coarsened(                            \
-      Space const&, WholeLevel<Space> const&, double, double);                                \
+#define STRATA_INSTANTIATE_COARSENING(Space)                                                   \
+  template std::uint64_t pattern_of(Space const&, LocalCsr<Space> const&);                     \
+  template WholeLevel<Space> finest_level(Space const&, DistributedMatrix<Space> const&,       \
+                                          LevelFacts<Space> const&);                           \
+  template std::optional<Coarsening<Space>> coarsened(Space const&, WholeLevel<Space> const&,  \
+                                                      double, double, double);                 \
+  template BlockCsr<Space> with_rows_in(Space const&, BlockCsr<Space> const&,                  \
+                                        PooledVector<double, Space> const&);                   \
+  template std::optional<Coarsening<Space>> classically_coarsened(                             \
+      Space const&, WholeLevel<Space> const&, double, double);                                 \
   template double share_with_sign(Space const&, LocalCsr<Space> const&, Border<Space> const&); \
-  template PooledVector<double, Space> take_best_unit(Space const&, LocalCsr<Space> const&, \
-                                          LevelFacts<Space> const&, Border<Space> const&); \
+  template PooledVector<double, Space> take_best_unit(                                         \
+      Space const&, LocalCsr<Space> const&, LevelFacts<Space> const&, Border<Space> const&);   \
   template void recoarsen(Space const&, WholeLevel<Space> const&, double, Coarsening<Space>&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_COARSENING)
 

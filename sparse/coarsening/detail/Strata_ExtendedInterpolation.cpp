@@ -204,8 +204,7 @@ LocalCsr<Exec> all_weights(Exec const& exec, LocalCsr<Exec> const& A, StrongGrap
 
 template <class Exec>
 LocalCsr<Exec> extended_interpolation(Exec const& exec, LocalCsr<Exec> const& A,
-                                      StrongGraph<Exec> const& S,
-                                      RowAggregates<Exec> const& split,
+                                      StrongGraph<Exec> const& S, RowAggregates<Exec> const& split,
                                       Border<Exec> const& border) {
   Region const region(exec, "strata::sparse::extended_interpolation");
   auto const W = all_weights(exec, A, S, split, border.own(A.rows));
@@ -225,9 +224,9 @@ void refill_interpolation(Exec const& exec, LocalCsr<Exec> const& A, StrongGraph
 }
 
 #define STRATA_INSTANTIATE_EXTENDED(Space)                                                   \
-  template LocalCsr<Space> extended_interpolation(Space const&, LocalCsr<Space> const&,      \
-                                                  StrongGraph<Space> const&,                 \
-                                                  RowAggregates<Space> const&, Border<Space> const&); \
+  template LocalCsr<Space> extended_interpolation(                                           \
+      Space const&, LocalCsr<Space> const&, StrongGraph<Space> const&,                       \
+      RowAggregates<Space> const&, Border<Space> const&);                                    \
   template void refill_interpolation(Space const&, LocalCsr<Space> const&,                   \
                                      StrongGraph<Space> const&, RowAggregates<Space> const&, \
                                      LocalCsr<Space> const&);

@@ -158,10 +158,9 @@ PooledVector<std::int32_t, Exec> independent_set(Exec const& exec, StrongGraph<E
   return marks;
 }
 
-#define STRATA_INSTANTIATE_SET(Space)                                      \
-  template PooledVector<std::int32_t, Space> independent_set(Space const&, \
-                                                             StrongGraph<Space> const&, \
-                                                             Border<Space> const&);
+#define STRATA_INSTANTIATE_SET(Space)                         \
+  template PooledVector<std::int32_t, Space> independent_set( \
+      Space const&, StrongGraph<Space> const&, Border<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SET)
 
 }  // namespace strata::sparse::detail

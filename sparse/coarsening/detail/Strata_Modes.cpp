@@ -99,20 +99,18 @@ struct AggregateOfNode {
 
 /// Where the nodes of a rank's aggregates come from.
 struct Members {
-  std::vector<std::int64_t> begin;         // of each aggregate's, and the end
-  std::vector<std::uint64_t> place;        // in the upper half, among all that came
-  std::vector<double> modes;               // of all that came
-  std::vector<std::size_t> came;           // nodes from each rank
+  std::vector<std::int64_t> begin;            // of each aggregate's, and the end
+  std::vector<std::uint64_t> place;           // in the upper half, among all that came
+  std::vector<double> modes;                  // of all that came
+  std::vector<std::size_t> came;              // nodes from each rank
   std::vector<std::vector<std::size_t>> own;  // nodes that went to each rank
 };
 
 // Each node's modes go to the rank of its aggregate.
 template <class Exec>
 Members gathered_members(Border<Exec> const& border, std::int64_t nodes, std::size_t size,
-                         std::vector<std::int32_t> const& of,
-                         RowAggregates<Exec> const& aggregates,
-                         std::vector<std::int64_t> const& first,
-                         std::vector<double> const& modes) {
+                         std::vector<std::int32_t> const& of, RowAggregates<Exec> const& aggregates,
+                         std::vector<std::int64_t> const& first, std::vector<double> const& modes) {
   auto const& comm = border.comm();
   auto const ranks = static_cast<std::size_t>(comm.size());
   std::vector<std::vector<double>> to(ranks);
@@ -206,8 +204,8 @@ std::vector<double> of_known_aggregates(Border<Exec> const& border,
   wanted.insert(wanted.end(), begin + static_cast<std::ptrdiff_t>(aggregates.count),
                 aggregates.whole.end());
   auto const theirs = fetched(border.comm(), first, wanted, mine).value;
-  auto const before =
-      theirs.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(aggregates.first) * size);
+  auto const before = theirs.begin() + static_cast<std::ptrdiff_t>(
+                                           static_cast<std::size_t>(aggregates.first) * size);
   std::vector<double> all(theirs.begin(), before);
   all.insert(all.end(), own.begin(), own.end());
   all.insert(all.end(), before, theirs.end());
@@ -233,8 +231,8 @@ Tentative<Exec> tentative_on_ranks(Exec const& exec, int block_size,
   auto const first = partition_of(border.comm(), aggregates.count);
   auto const of = border.agree([&] { return to_host(exec, aggregates.of.view()); });
   auto values = border.agree([&] { return to_host(exec, modes.value.view()); });
-  auto const members =
-      gathered_members(border, border.own(aggregates.of.size()), size, of, aggregates, first, values);
+  auto const members = gathered_members(border, border.own(aggregates.of.size()), size, of,
+                                        aggregates, first, values);
   Tentative<Exec> result;
   std::vector<double> Q, coarse;
   border.agree([&] {
@@ -247,8 +245,8 @@ Tentative<Exec> tentative_on_ranks(Exec const& exec, int block_size,
     coarse = to_host(exec, result.coarse.value.view());
   });
   return_rows(border, members, size, Q, values);
-  auto const known = of_known_aggregates(
-      border, aggregates, first, static_cast<std::size_t>(width * width), coarse);
+  auto const known = of_known_aggregates(border, aggregates, first,
+                                         static_cast<std::size_t>(width * width), coarse);
   border.agree([&] {
     copy_numbers(exec, values, result.P0.value.view());
     result.reached.value = {exec, "strata::sparse::tentative_of::reached",
@@ -279,8 +277,7 @@ Tentative<Exec> tentative_of(Exec const& exec, int block_size,
                              Border<Exec> const& border) {
   using Space = typename Exec::memory_space;
   Region const region(exec, "strata::sparse::tentative_of");
-  if (!border.is_whole())
-    return tentative_on_ranks(exec, block_size, aggregates, modes, border);
+  if (!border.is_whole()) return tentative_on_ranks(exec, block_size, aggregates, modes, border);
   int const width = modes.width;
   LocalCsr<Exec> nodes;
   (void)make_local_csr(exec, aggregates.of.size(), aggregates.count,

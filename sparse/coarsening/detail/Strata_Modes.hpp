@@ -25,8 +25,8 @@ Modes<Exec> modes_of(Exec const& exec, BlockCsr<Exec> const& A, NearNullSpace co
 /// P0 and the coarse modes: modes = P0 coarse.
 template <class Exec>
 struct Tentative {
-  Modes<Exec> P0;      ///< numbers of each row in the columns of its aggregate
-  Modes<Exec> coarse;  ///< width x width for each aggregate of this rank
+  Modes<Exec> P0;       ///< numbers of each row in the columns of its aggregate
+  Modes<Exec> coarse;   ///< width x width for each aggregate of this rank
   Modes<Exec> reached;  ///< the same of all that the rank knows
   PooledVector<double, Exec>
       is_dead;  ///< 1 for each coarse unknown that nothing has part in, else 0

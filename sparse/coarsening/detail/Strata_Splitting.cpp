@@ -182,7 +182,8 @@ RowAggregates<Exec> splitting(Exec const& exec, StrongGraph<Exec> const& S,
 
 #define STRATA_INSTANTIATE_SPLITTING(Space)                                                   \
   template StrongGraph<Space> dependence_graph(Space const&, LocalCsr<Space> const&, double); \
-  template RowAggregates<Space> splitting(Space const&, StrongGraph<Space> const&, Border<Space> const&);
+  template RowAggregates<Space> splitting(Space const&, StrongGraph<Space> const&,            \
+                                          Border<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SPLITTING)
 
 }  // namespace strata::sparse::detail

@@ -40,26 +40,6 @@ std::vector<std::int64_t> nodes_outside(HostRows const& rows, Partition const& f
   return outside;
 }
 
-// The rows of other ranks with columns of this one, ascending. Collective.
-std::vector<std::int64_t> rows_that_refer(Communicator const& comm, Partition const& first_row,
-                                          HostRows const& rows) {
-  auto const rank = static_cast<std::size_t>(comm.rank());
-  std::int64_t const first = first_row[rank];
-  std::vector<std::vector<double>> to(first_row.size() - 1);
-  for (std::size_t i = 0; i + 1 < rows.begin.size(); ++i)
-    for (auto k = static_cast<std::size_t>(rows.begin[i]);
-         k < static_cast<std::size_t>(rows.begin[i + 1]); ++k) {
-      auto& message = to[owner_of(first_row, rows.column[k])];
-      auto const row = static_cast<double>(first + static_cast<std::int64_t>(i));
-      if (&message != &to[rank] && (message.empty() || message.back() != row))
-        message.push_back(row);
-    }
-  std::vector<std::int64_t> found;
-  for (auto const& part : comm.exchange(std::move(to)))
-    for (double const row : part) found.push_back(static_cast<std::int64_t>(row));
-  return found;  // rank by rank: they ascend
-}
-
 // The rows with this rank's numbers of columns, and behind them empty ones up to `all`.
 template <class Exec>
 LocalCsr<Exec> local_rows(Exec const& exec, HostRows const& rows, Border<Exec> const& border,
@@ -73,8 +53,8 @@ LocalCsr<Exec> local_rows(Exec const& exec, HostRows const& rows, Border<Exec> c
     bool const is_own = node >= first && node < end;
     std::int64_t const at =
         is_own ? node - first
-               : end - first + (std::lower_bound(outside.begin(), outside.end(), node) -
-                                outside.begin());
+               : end - first +
+                     (std::lower_bound(outside.begin(), outside.end(), node) - outside.begin());
     local[k] = static_cast<std::int32_t>(at * height + within);
   }
   auto begin = rows.begin;
@@ -200,8 +180,7 @@ std::optional<SmoothedAndPlain<Exec>> aggregated_rows(Exec const& exec, Communic
     sort_rows(exec, rows);
     return to_blocks(exec, rows, level.height);
   });
-  auto const component =
-      numbers_of<Exec, std::int32_t>(exec, border, level.component, 1);
+  auto const component = numbers_of<Exec, std::int32_t>(exec, border, level.component, 1);
   auto const F = strong_graph(exec, A.nodes, component, choice.of_aggregates, border);
   SmoothedAndPlain<Exec> result;
   auto& [P, aggregates, tentative] = result.smoothed;
@@ -225,26 +204,6 @@ std::optional<SmoothedAndPlain<Exec>> aggregated_rows(Exec const& exec, Communic
     P = smoothed_prolongator(exec, A, F, aggregates, modes, tentative, choice.largest);
     result.plain = tentative_prolongator(exec, A, aggregates, tentative.P0);
   });
-  return result;
-}
-
-// The numbers of the rows that `to` gives to each rank, `size` for each.
-std::vector<double> moved(Communicator const& comm, Partition const& from, Partition const& to,
-                          std::vector<double> const& own, std::size_t size) {
-  if (comm.max(own.empty() ? 0 : 1) == 0) return {};
-  auto const rank = static_cast<std::size_t>(comm.rank());
-  HostRows rows;
-  for (std::size_t k = 0; k < own.size(); ++k) {
-    rows.add(0, own[k]);
-    if ((k + 1) % size == 0) rows.end_row();
-  }
-  std::vector<std::int64_t> wanted;
-  for (std::int64_t row = to[rank]; row < to[rank + 1]; ++row)
-    if (row < from[rank] || row >= from[rank + 1]) wanted.push_back(row);
-  auto const theirs = fetched(comm, from, wanted, rows).value;
-  std::vector<double> result;  // a rank takes what follows its own, or gives all away
-  if (to[rank + 1] > to[rank]) result = own;
-  result.insert(result.end(), theirs.begin(), theirs.end());
   return result;
 }
 
@@ -299,10 +258,9 @@ SpreadCoarsening finished(Exec const& exec, Communicator const& comm, SpreadLeve
   };
   coarse.component = moved(comm, given, first_coarse, host(made.aggregates.component.view()), 1);
   if (level.width > 0) {
-    coarse.modes = moved(comm, given, first_coarse, host(made.tentative.coarse.value.view()),
-                         width * width);
-    auto const dead =
-        moved(comm, given, first_coarse, host(made.tentative.is_dead.view()), width);
+    coarse.modes =
+        moved(comm, given, first_coarse, host(made.tentative.coarse.value.view()), width * width);
+    auto const dead = moved(comm, given, first_coarse, host(made.tentative.is_dead.view()), width);
     hold_dead(dead, found.first[static_cast<std::size_t>(comm.rank())], coarse.rows);
   }
   result.P = std::move(found.P);
@@ -346,8 +304,9 @@ SpreadLevel finest_spread(Exec const& exec, DistributedMatrix<Exec> const& A,
   level.block_size = size;
   level.first_node = first_rows(A);
   comm.agree([&] {
-    STRATA_REQUIRE(ShapeError, !modes || modes->rows() == A.rows(), "near-null space: ",
-                   modes ? modes->rows() : 0, " rows for the ", A.rows(), " of the rank");
+    STRATA_REQUIRE(ShapeError, !modes || modes->rows() == A.rows(),
+                   "near-null space: ", modes ? modes->rows() : 0, " rows for the ", A.rows(),
+                   " of the rank");
     STRATA_REQUIRE(ShapeError, !modes || A.rows() % size == 0, "near-null space: ", A.rows(),
                    " rows of the rank are no whole number of blocks of ", size);
   });
@@ -411,10 +370,10 @@ std::optional<SpreadCoarsening> coarsened(Exec const& exec, Communicator const& 
   return finished(exec, comm, level, smoothed, choice, first, std::move(found));
 }
 
-#define STRATA_INSTANTIATE_SPREAD(Space)                                                 \
-  template SpreadLevel finest_spread(Space const&, DistributedMatrix<Space> const&,      \
-                                     LevelFacts<Space> const&);                          \
-  template std::optional<SpreadCoarsening> coarsened(Space const&, Communicator const&,  \
+#define STRATA_INSTANTIATE_SPREAD(Space)                                                \
+  template SpreadLevel finest_spread(Space const&, DistributedMatrix<Space> const&,     \
+                                     LevelFacts<Space> const&);                         \
+  template std::optional<SpreadCoarsening> coarsened(Space const&, Communicator const&, \
                                                      SpreadLevel const&, SpreadChoice const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SPREAD)
 

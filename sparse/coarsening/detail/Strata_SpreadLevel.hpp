@@ -37,12 +37,12 @@ struct SpreadCoarsening {
 
 /// How a level is made coarser.
 struct SpreadChoice {
-  bool is_classical = false;  ///< by rows that are chosen, first
-  bool is_symmetric = true;   ///< R is P', else that of the unknowns that are multiplied
-  double strength = 0;        ///< of rows that are chosen
-  double of_aggregates = 0;   ///< strength of rows that are aggregated
-  double most_rows = 0;       ///< none where there would be more
-  double largest = 0;         ///< eigenvalue of D^-1 A; 0: nothing is known
+  bool is_classical = false;    ///< by rows that are chosen, first
+  bool is_symmetric = true;     ///< R is P', else that of the unknowns that are multiplied
+  double strength = 0;          ///< of rows that are chosen
+  double of_aggregates = 0;     ///< strength of rows that are aggregated
+  double most_rows = 0;         ///< none where there would be more
+  double largest = 0;           ///< eigenvalue of D^-1 A; 0: nothing is known
   std::int64_t least_rows = 0;  ///< rows of a rank; with less the level goes to fewer ranks
 };
 

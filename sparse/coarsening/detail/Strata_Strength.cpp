@@ -62,7 +62,7 @@ StrongGraph<Exec> strong_graph(Exec const& exec, LocalCsr<Exec> const& A,
 
 #define STRATA_INSTANTIATE_STRENGTH(Space)                                       \
   template StrongGraph<Space> strong_graph(Space const&, LocalCsr<Space> const&, \
-                                           Components<Space> const&, double,   \
+                                           Components<Space> const&, double,     \
                                            Border<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_STRENGTH)
 
