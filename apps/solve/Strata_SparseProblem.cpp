@@ -68,6 +68,18 @@ void look_at_file(SolveOptions const& options, double share, SparseProblem& prob
   require_memory(problem, options, header.market.symmetric ? 2 * listed : listed, listed, share);
 }
 
+// Evenly, but nodes whose motions are given stay whole: of 1, 2, 3 or 6 unknowns.
+std::vector<std::int64_t> partition(SolveOptions const& options, std::int64_t n,
+                                    Communicator const& comm) {
+  auto first_row = sparse::even_partition(n, comm.size());
+  constexpr std::int64_t multiple = 6;
+  if (options.sparse.coordinates.empty() && options.sparse.near_null_space.empty())
+    return first_row;
+  for (std::size_t rank = 1; rank + 1 < first_row.size(); ++rank)
+    first_row[rank] -= first_row[rank] % multiple;
+  return first_row;
+}
+
 // Ranks read a Matrix Market file together, and rank 0 any other.
 void read_rows(SolveOptions const& options, Communicator const& comm, Progress& progress,
                SparseProblem& problem) {
@@ -75,7 +87,7 @@ void read_rows(SolveOptions const& options, Communicator const& comm, Progress& 
   auto const reading = read_options(options, &progress);
   double const share = share_of_host(comm);
   comm.agree([&] { look_at_file(options, share, problem); });
-  problem.first_row = sparse::even_partition(problem.summary.n, comm.size());
+  problem.first_row = partition(options, problem.summary.n, comm);
   if (options.file.format == MatrixFileFormat::MatrixMarket) {
     problem.rows = sparse::read_rows(comm, path, problem.first_row, reading);
     return;
@@ -114,7 +126,7 @@ void make_rows(SolveOptions const& options, Communicator const& comm, Progress& 
             ? words("graph, ", size.nx, " vertices, seed ", options.generator.seed)
             : words(name_of(model), ", ", size.nx, " x ", size.ny, " x ", size.nz, " points");
     problem.summary.format = "generated";
-    problem.first_row = sparse::even_partition(problem.summary.n, comm.size());
+    problem.first_row = partition(options, problem.summary.n, comm);
     auto const rank = static_cast<std::size_t>(comm.rank());
     problem.rows =
         sparse::make_model(model, size, problem.first_row[rank], problem.first_row[rank + 1],

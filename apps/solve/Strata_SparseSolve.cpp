@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -130,31 +131,41 @@ std::vector<double> by_rows(HostMatrix const& A) {
   return numbers;
 }
 
+// Of all rows' vectors this rank's.
+std::shared_ptr<sparse::NearNullSpace const> own_rows(Communicator const& comm,
+                                                      std::vector<std::int64_t> const& first_row,
+                                                      sparse::NearNullSpace const& all) {
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  auto const begin = all.values.begin();
+  return std::make_shared<sparse::NearNullSpace const>(sparse::NearNullSpace{
+      all.width, {begin + first_row[rank] * all.width, begin + first_row[rank + 1] * all.width}});
+}
+
 // What multigrid is told of the unknowns, from files.
-void read_modes(SolveOptions const& options, Communicator const& comm, std::int64_t n,
-                sparse::AmgOptions& amg) {
+void read_modes(SolveOptions const& options, Communicator const& comm,
+                std::vector<std::int64_t> const& first_row, sparse::AmgOptions& amg) {
   bool const is_places = !options.sparse.coordinates.empty(),
              is_for_picture = !options.sparse.vtk.empty();
   auto const& path = is_places ? options.sparse.coordinates : options.sparse.near_null_space;
   if (path.empty()) return;
   if (is_for_picture && is_places && comm.size() > 1) return;
   comm.agree([&] {
-    require(comm.size() == 1, is_places ? "--coordinates" : "--near-null-space",
-            " is taken on one rank, not on ", comm.size());
     auto const file = read_matrix(path, read_options(options, nullptr));
     auto const columns = static_cast<int>(file.extent(1));
     auto const rows = static_cast<std::int64_t>(file.extent(0));
-    std::int64_t const unknowns = is_places ? rows * columns : rows;
+    std::int64_t const n = first_row.back(), unknowns = is_places ? rows * columns : rows;
     if (is_for_picture && is_places && unknowns != n) return;  // of scalars, or of shells
     require(unknowns == n, path, ": ", rows, " x ", columns, " numbers are of ", unknowns,
             " unknowns, the matrix is of order ", n);
     if (!is_places) {
-      amg.near_null_space = sparse::near_null_space(by_rows(file), columns);
+      amg.near_null_space =
+          own_rows(comm, first_row, *sparse::near_null_space(by_rows(file), columns));
       return;
     }
     require(amg.block_size <= 1 || amg.block_size == columns, path, ": places of ", columns,
             " coordinates, --block-size is ", amg.block_size);
-    amg.near_null_space = sparse::rigid_body_modes(by_rows(file), columns);
+    amg.near_null_space =
+        own_rows(comm, first_row, *sparse::rigid_body_modes(by_rows(file), columns));
     amg.block_size = columns;
   });
 }
@@ -210,7 +221,7 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   outcome.has_tolerance = options.refinement.tolerance > 0;
   Stopwatch watch;
   progress.phase("assembling the matrix");
-  read_modes(options, comm, comm.gather(problem.summary.n).front(), outcome.asked.amg);
+  read_modes(options, comm, problem.first_row, outcome.asked.amg);
   outcome.triangular = is_triangular(comm, problem);
   sparse::MatrixOptions how;
   how.on_progress = progress.listener();

@@ -41,7 +41,7 @@ auto Preconditioners<Exec>::hierarchy_of(Exec const& exec, PreconditionerKind ki
   if (amg_) return *amg_;
   auto choices = amg_options_;
   bool const is_positive = work_.is_symmetric() && work_.diagonal().first < 0;
-  if (choices.smoother == Smoother::Automatic && work_.matrix().comm().size() == 1)
+  if (choices.smoother == Smoother::Automatic)
     choices.smoother = is_positive ? Smoother::Chebyshev : Smoother::GaussSeidel;
   amg_ =
       make_algebraic_hierarchy(exec, work_.matrix(), choices, work_.scale_of_unknowns(exec), kept_);

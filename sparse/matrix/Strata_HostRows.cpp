@@ -13,6 +13,7 @@
 #include <exception>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -88,19 +89,22 @@ void sort_rows(HostRows& rows) {
   }
 }
 
-// Entries of the rows in aligned blocks of columns that a row has all of.
-double in_full_blocks(HostRows const& rows, int size) {
-  double count = 0;
-  std::vector<std::int64_t> columns;
-  for (std::size_t i = 0; i + 1 < rows.begin.size(); ++i) {
-    columns.assign(rows.column.begin() + rows.begin[i], rows.column.begin() + rows.begin[i + 1]);
-    std::sort(columns.begin(), columns.end());
-    for (std::size_t k = 0; k + static_cast<std::size_t>(size) <= columns.size(); ++k)
-      if (columns[k] % size == 0 &&
-          columns[k + static_cast<std::size_t>(size) - 1] == columns[k] + size - 1)
-        count += size;
+// Adds how many blocks of `size` the nodes have that begin at rows offset + k size and are whole
+// here, and how many entries.
+void count_blocks(HostRows const& rows, std::int64_t first, int size, int offset,
+                  std::span<double> counts) {
+  std::vector<std::int64_t> blocks;
+  for (std::int64_t i = (size - (first - offset) % size) % size; i + size <= rows.rows();
+       i += size) {
+    auto const begin = rows.begin[static_cast<std::size_t>(i)],
+               end = rows.begin[static_cast<std::size_t>(i + size)];
+    blocks.clear();
+    for (auto k = begin; k < end; ++k)
+      blocks.push_back((rows.column[static_cast<std::size_t>(k)] + size - offset) / size);
+    std::sort(blocks.begin(), blocks.end());
+    counts[0] += static_cast<double>(std::unique(blocks.begin(), blocks.end()) - blocks.begin());
+    counts[1] += static_cast<double>(end - begin);
   }
-  return count;
 }
 
 }  // namespace
@@ -129,12 +133,20 @@ HostRows host_rows(CoordinateMatrix const& A) {
 }
 
 int likely_block_size(Communicator const& comm, std::int64_t n, HostRows const& rows) {
-  constexpr double most = 0.9;
-  for (int const size : {6, 3, 2}) {
-    double counts[2] = {n % size == 0 ? in_full_blocks(rows, size) : 0,
-                        static_cast<double>(rows.entries())};
+  constexpr double most = 1.25, gain = 1.15;  // of what is stored
+  std::int64_t first = 0;
+  auto const counts_of_rows = comm.gather(rows.rows());
+  for (int rank = 0; rank < comm.rank(); ++rank)
+    first += counts_of_rows[static_cast<std::size_t>(rank)];
+  for (int size = 6; size > 1; --size) {
+    if (n % size != 0 || n <= size) continue;
+    double counts[4] = {0, 0, 0, 0};  // blocks and entries, and of blocks a row later
+    count_blocks(rows, first, size, 0, std::span(counts, 2));
+    count_blocks(rows, first, size, 1, std::span(counts + 2, 2));
     comm.sum(counts);
-    if (counts[0] > 0 && counts[0] >= most * counts[1]) return size;
+    double const share = size * size * counts[0] / counts[1];
+    if (counts[1] > 0 && share <= most && size * size * counts[2] >= gain * share * counts[3])
+      return size;
   }
   return 1;
 }

@@ -16,7 +16,7 @@ struct NearNullSpace;
 
 /// What a cycle smooths a level's error with, before and after the coarse correction.
 enum class Smoother {
-  /// Chebyshev on one rank for a symmetric matrix with a positive diagonal, else GaussSeidel
+  /// Chebyshev for a symmetric matrix with a positive diagonal, else GaussSeidel
   Automatic,
   GaussSeidel,  ///< a sweep by colours, forward and then backward
   /// steps that make Chebyshev's polynomial, for symmetric matrices with a positive diagonal
@@ -32,8 +32,8 @@ constexpr auto names_of(Smoother) {
 }
 /// What the rows of a coarser level are.
 enum class CoarseningKind {
-  /// Classical on one rank, without a near-null space, for nodes of one unknown, where the matrix
-  /// is not symmetric, its coefficients jump, or much of its couplings has the diagonal's sign.
+  /// Classical without a near-null space, for nodes of one unknown, where the matrix is not
+  /// symmetric, its coefficients jump, or much of its couplings has the diagonal's sign.
   /// Else Aggregation
   Automatic,
   Aggregation,  ///< sets of rows
@@ -49,7 +49,7 @@ using strata::name_of;
 
 /// Choices of `make_algebraic_hierarchy`.
 struct AmgOptions {
-  CoarseningKind coarsening = CoarseningKind::Automatic;  ///< what coarse rows are, on one rank
+  CoarseningKind coarsening = CoarseningKind::Automatic;  ///< what coarse rows are
   /// Aggregates couple i and j on the finest level if |a_ij| > strength sqrt(m_i m_j), m_i the
   /// largest of row i off the diagonal. Each coarser level has half of that. Classical levels let i
   /// depend on j if -a_ij >= strength max -a_ik, where a_ii is positive.
@@ -59,7 +59,7 @@ struct AmgOptions {
   /// Unknowns of a node, one after the other, each aggregated by itself, or, with a near-null
   /// space, together; divides n, up to 16. 0: found from the pattern.
   int block_size = 0;
-  /// What coarse levels represent, of one rank; none: constants.
+  /// What coarse levels represent, of each rank its rows; none: constants.
   std::shared_ptr<NearNullSpace const> near_null_space;
   /// Keep one rank's patterns in memory, for new values of the same matrix. A solver does so from
   /// its first update on in any case.

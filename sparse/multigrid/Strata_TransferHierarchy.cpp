@@ -4,11 +4,9 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <sparse/coarsening/detail/Strata_Aggregation.hpp>
 #include <sparse/coarsening/detail/Strata_Coarsening.hpp>
+#include <sparse/coarsening/detail/Strata_SpreadLevel.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/matrix/detail/Strata_RowExchange.hpp>
-#include <sparse/matrix/detail/Strata_SpGemm.hpp>
 #include <sparse/multigrid/detail/Strata_LargestEigenvalue.hpp>
 
 #include <algorithm>
@@ -19,106 +17,7 @@
 namespace strata::sparse {
 namespace {
 
-using Partition = std::vector<std::int64_t>;
-
-/// One level on the hosts.
-struct HostLevel {
-  HostRows rows;
-  Partition first_row;
-  std::vector<double> component;  // of each row's node
-  int block_size = 1;
-};
-
-// One entry a row: its aggregate's global number.
-HostRows tentative(detail::Aggregates const& aggregates, std::int64_t first_coarse) {
-  HostRows T;
-  for (auto const aggregate : aggregates.of) {
-    if (aggregate >= 0) T.add(first_coarse + aggregate, 1);
-    T.end_row();
-  }
-  return T;
-}
-
-// A column of one entry a row, as rows: how numbers of other ranks' rows are fetched.
-HostRows as_column(std::vector<double> const& numbers) {
-  HostRows rows;
-  for (double const number : numbers) {
-    rows.add(0, number);
-    rows.end_row();
-  }
-  return rows;
-}
-
-/// P, smoothed and not, how its columns are spread, and which component each is.
-struct Prolongation {
-  HostRows P, T;
-  Partition first_coarse;
-  std::vector<double> component;
-};
-
-// The numbers of the rows, then of those outside.
-std::vector<double> with_outside(Communicator const& comm, HostLevel const& level,
-                                 std::vector<std::int64_t> const& outside,
-                                 std::vector<double> numbers) {
-  auto const theirs = detail::fetched(comm, level.first_row, outside, as_column(numbers)).value;
-  numbers.insert(numbers.end(), theirs.begin(), theirs.end());
-  return numbers;
-}
-
-template <class Exec>
-Prolongation prolongation(Exec const& exec, Communicator const& comm, HostLevel const& level,
-                          double strength) {
-  auto const rank = static_cast<std::size_t>(comm.rank());
-  std::int64_t const first = level.first_row[rank];
-  auto const outside = detail::columns_outside(level.rows, first, level.first_row[rank + 1]);
-  detail::CouplingProblem const problem{
-      level.rows,
-      first,
-      outside,
-      with_outside(comm, level, outside, detail::largest_couplings(level.rows, first)),
-      with_outside(comm, level, outside, level.component),
-      strength};
-  auto const aggregates = comm.agree([&] { return detail::aggregate(problem); });
-  Prolongation result{{}, {}, {0}, aggregates.component};
-  for (auto const count : comm.gather(aggregates.count()))
-    result.first_coarse.push_back(result.first_coarse.back() + count);
-  result.T = tentative(aggregates, result.first_coarse[rank]);
-  result.P = detail::spgemm(exec, comm, level.first_row, result.first_coarse,
-                            detail::smoother_of(problem), result.T);
-  return result;
-}
-
-std::int64_t sum_of(Communicator const& comm, std::int64_t mine) {
-  std::int64_t sum = 0;
-  for (auto const part : comm.gather(mine)) sum += part;
-  return sum;
-}
-
-/// R and R A P.
-struct Coarsened {
-  HostRows R, A;
-};
-
-template <class Exec>
-Coarsened coarsened(Exec const& exec, Communicator const& comm, HostLevel const& level,
-                    Partition const& first_coarse, HostRows const& P) {
-  auto R = detail::transposed(comm, level.first_row, first_coarse, P);
-  auto const AP = detail::spgemm(exec, comm, level.first_row, first_coarse, level.rows, P);
-  auto A = detail::spgemm(exec, comm, level.first_row, first_coarse, R, AP);
-  return {std::move(R), std::move(A)};
-}
-
-template <class Exec>
-HostLevel finest(Exec const& exec, DistributedMatrix<Exec> const& A, int block_size) {
-  HostLevel level{rows_of(exec, A), first_rows(A), {}};
-  if (block_size == 0) block_size = likely_block_size(A.comm(), A.global_rows(), level.rows);
-  level.block_size = block_size;
-  for (std::int64_t row = 0; row < A.rows(); ++row)
-    level.component.push_back(static_cast<double>((A.first_row() + row) % block_size));
-  return level;
-}
-
-void check(AmgOptions const& options, std::int64_t rows, int ranks) {
+void check(AmgOptions const& options, std::int64_t rows) {
   STRATA_REQUIRE(ValueError, options.max_levels >= 1, "AMG: ", options.max_levels, " levels");
   STRATA_REQUIRE(ValueError, options.strength >= 0 && options.strength < 1, "AMG: strength ",
                  options.strength, " must be in [0, 1)");
@@ -129,20 +28,18 @@ void check(AmgOptions const& options, std::int64_t rows, int ranks) {
                  ", must be up to ", detail::most_block_size, ", 0 to find them");
   STRATA_REQUIRE(ValueError, size == 0 || rows % size == 0, "AMG: ", rows,
                  " rows are no whole number of blocks of ", size);
-  STRATA_REQUIRE(ValueError, ranks == 1 || !options.near_null_space,
-                 "AMG: a near-null space is taken on one rank, not on ", ranks);
   constexpr std::int64_t most = 10000;
   STRATA_REQUIRE(ValueError, options.coarse_rows >= 0 && options.coarse_rows <= most,
                  "AMG: ", options.coarse_rows, " rows to be solved directly, must be 0 to ", most);
 }
 
-constexpr double least_gain = 0.9;  // of rows: coarsening ends where more are left
+constexpr std::int64_t rows_of_a_rank = 2000;  // a coarse level with fewer goes to fewer ranks
+constexpr double least_gain = 0.9;             // of rows: coarsening ends where more are left
 
 template <class Exec>
 Smoother chosen_smoother(Exec const& exec, DistributedMatrix<Exec> const& A,
                          AmgOptions const& options) {
   if (options.smoother != Smoother::Automatic) return options.smoother;
-  if (A.comm().size() > 1) return Smoother::GaussSeidel;
   bool const is_positive = kind_of_diagonal(exec, A).first < 0;
   return is_positive && is_symmetric(exec, A) ? Smoother::Chebyshev : Smoother::GaussSeidel;
 }
@@ -241,14 +138,12 @@ void add_levels_on_device(Exec const& exec, AmgOptions const& options,
   }
 }
 
-template <class Exec>
-bool is_for_classical(Exec const& exec, detail::WholeLevel<Exec> const& level, bool symmetric,
-                      CoarseningKind asked) {
+bool is_for_classical(bool has_single_unknowns, bool symmetric, bool has_units,
+                      double share_with_sign, CoarseningKind asked) {
   constexpr double much = 0.15;
-  if (level.modes.width > 0 || level.block_size > 1) return false;
+  if (!has_single_unknowns) return false;
   if (asked != CoarseningKind::Automatic) return asked == CoarseningKind::Classical;
-  if (!symmetric || level.unit.size() > 0) return true;  // units: its coefficients jump
-  return detail::share_with_sign(exec, level.A.nodes) > much;
+  return !symmetric || has_units || share_with_sign > much;  // units: its coefficients jump
 }
 
 template <class Exec>
@@ -279,7 +174,9 @@ void add_all_levels(Exec const& exec, AmgOptions const& options,
     *kept = {pattern,
              level.block_size,
              is_positive,
-             is_for_classical(exec, level, symmetric, options.coarsening),
+             is_for_classical(level.modes.width == 0 && level.block_size == 1, symmetric,
+                              level.unit.size() > 0, detail::share_with_sign(exec, level.A.nodes),
+                              options.coarsening),
              {}};
   }
   hierarchy.is_classical = kept->is_classical;
@@ -289,34 +186,41 @@ void add_all_levels(Exec const& exec, AmgOptions const& options,
   if (options.keeps_patterns) hierarchy.kept = kept;
 }
 
-// On several ranks set-up runs on the hosts, products on `exec`.
+// On several ranks products are made on the hosts.
 template <class Exec>
 void add_levels_on_ranks(Exec const& exec, AmgOptions const& options,
+                         Vector<double, typename Exec::memory_space> const& scale,
                          TransferHierarchy<Exec>& hierarchy) {
   auto const& comm = hierarchy.levels.front().A.comm();
-  HostLevel level = finest(exec, hierarchy.levels.front().A, options.block_size);
+  detail::SpreadChoice choice;
+  choice.is_symmetric =
+      hierarchy.smoother == Smoother::Chebyshev || is_symmetric(exec, hierarchy.levels.front().A);
+  choice.strength = options.strength;
+  choice.least_rows = rows_of_a_rank;
+  auto level = detail::finest_spread(
+      exec, hierarchy.levels.front().A,
+      {options.block_size, options.near_null_space, scale, choice.is_symmetric});
+  choice.is_classical = hierarchy.is_classical =
+      is_for_classical(level.width == 0 && level.block_size == 1, choice.is_symmetric,
+                       level.has_units, level.share_with_sign, options.coarsening);
   hierarchy.block_size = level.block_size;
-  double strength = options.strength;
+  hierarchy.modes = std::max(level.width, 1);
   while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&
-         level.first_row.back() > options.coarse_rows) {
-    auto [P, T, first_coarse, component] = prolongation(exec, comm, level, strength);
-    double const rows = static_cast<double>(level.first_row.back());
-    tell(options, hierarchy, 0.3);
-    if (first_coarse.back() == 0 || static_cast<double>(first_coarse.back()) > least_gain * rows)
-      break;
-    auto product = coarsened(exec, comm, level, first_coarse, P);
-    if (sum_of(comm, product.A.entries()) > sum_of(comm, level.rows.entries())) {
-      P = std::move(T);  // graphs without geometry: smoothing would fill the coarse levels
-      product = coarsened(exec, comm, level, first_coarse, P);
-    }
-    tell(options, hierarchy, 0.8);
-    level = {std::move(product.A), first_coarse, component, 1};
-    auto const coarse = make_matrix(exec, comm, level.rows, options.matrix);
+         level.first_row().back() > options.coarse_rows) {
     auto& fine = hierarchy.levels.back();
-    fine.P = Transfer<Exec>(exec, fine.A, coarse, P);
-    fine.R = Transfer<Exec>(exec, coarse, fine.A, product.R);
+    if (level.width > 0) fine.largest = eigenvalue_of(exec, fine.A, hierarchy.smoother);
+    choice.largest = fine.largest;
+    choice.of_aggregates =
+        std::ldexp(options.strength, 1 - static_cast<int>(hierarchy.levels.size()));
+    choice.most_rows = least_gain * static_cast<double>(level.first_row().back());
+    auto next = detail::coarsened(exec, comm, level, choice);
+    tell(options, hierarchy, 0.8);
+    if (!next) break;
+    level = std::move(next->coarse);
+    auto const coarse = make_matrix(exec, comm, level.rows, options.matrix);
+    fine.P = Transfer<Exec>(exec, fine.A, coarse, next->P);
+    fine.R = Transfer<Exec>(exec, coarse, fine.A, next->R);
     hierarchy.levels.push_back({coarse, {}, {}, 0});
-    strength *= 0.5;
     tell(options, hierarchy, 0);
   }
 }
@@ -329,7 +233,7 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(
     Vector<double, typename Exec::memory_space> const& scale,
     std::shared_ptr<detail::KeptLevels<Exec>> const& kept) {
   Region const region(exec, "strata::sparse::make_algebraic_hierarchy");
-  A.comm().agree([&] { check(options, A.global_rows(), A.comm().size()); });
+  A.comm().agree([&] { check(options, A.global_rows()); });
   constexpr std::int64_t largest_direct = 1000;
   TransferHierarchy<Exec> hierarchy = single_level(A);
   hierarchy.smoother = chosen_smoother(exec, A, options);
@@ -337,7 +241,7 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(
   if (A.comm().size() == 1)
     A.comm().agree([&] { add_all_levels(exec, options, scale, kept, hierarchy); });
   else
-    add_levels_on_ranks(exec, options, hierarchy);
+    add_levels_on_ranks(exec, options, scale, hierarchy);
   if (hierarchy.levels.back().A.global_rows() <= std::max(options.coarse_rows, largest_direct))
     hierarchy.coarse = CoarseSolve::Direct;
   return hierarchy;

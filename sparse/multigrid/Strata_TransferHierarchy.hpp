@@ -69,23 +69,23 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
 ///          weak entries, which are added to its diagonal. D has its absolute row sums, w = 4/3.
 ///          Where R A P has more entries than A, as in graphs without geometry, P = T. Aggregates
 ///          have the rows of a maximal set of which no two lie within two strong couplings as
-///          roots. On several ranks they are made within each, row by row.
-/// Classical   on one rank PMIS chooses the coarse rows. P is extended interpolation from four of
-///          them, and R = P'. A level where R A P has more than twice A's entries is one of
-///          aggregates.
+///          roots. They go over the borders of ranks.
+/// Classical   PMIS chooses the coarse rows. P is extended interpolation from four of them, and R
+///          = P'. A level where R A P has more than twice A's entries is one of aggregates.
+/// Ranks    a coarse level with fewer than 2,000 rows a rank goes to fewer ranks.
 /// Units    constants are what P keeps, of the given unknowns. Where A maps constants nearer to 0
 ///          in the unknowns that `scale` divides, P keeps these.
 /// Blocks   each of several unknowns a node is aggregated by itself. With a near-null space nodes
 ///          are aggregated whole, by the Frobenius norms of their blocks. Each aggregate has an
 ///          unknown for each vector, in which T's columns are orthonormal. D is A's diagonal and w
 ///          = 4/3 over the largest eigenvalue of D^-1 A.
-/// Result   of one rank the same on every backend: aggregates to the row, values but for rounding.
+/// Result   the same on every backend and any ranks: aggregates to the row, values up to rounding.
 ///          Rows without strong couplings take no part in coarse levels. Coarsening ends at
 ///          `coarse_rows` rows, solved directly, or where it no longer makes the matrix smaller.
-/// Sync     of one rank set-up runs on `exec`, and counts alone come back; of several on the hosts.
-///          Collective; fences.
-/// Throws   ValueError for options outside their ranges, or a near-null space on several ranks;
-///          ShapeError where it does not fit; also what DistributedMatrix throws; on all ranks.
+/// Sync     set-up runs on `exec`, and of one rank counts alone come back; products of several are
+///          made on the hosts. Collective; fences.
+/// Throws   ValueError for options outside their ranges; ShapeError where a near-null space does
+///          not fit, or its node is of two ranks; what DistributedMatrix throws; on all ranks.
 /// Source   P. Vanek, J. Mandel, M. Brezina, Algebraic multigrid by smoothed aggregation for second
 ///          and fourth order elliptic problems, Computing 56, 1996, doi:10.1007/BF02238511;
 ///          deviation: D. The roots: N. Bell, S. Dalton, L. Olson, Exposing fine-grained

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/coarsening/detail/Strata_Coarsening.hpp>
 
+#include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/coarsening/detail/Strata_ExtendedInterpolation.hpp>
@@ -96,19 +97,6 @@ void take_unit(Exec const& exec, std::int64_t count, CsrRef<Space> const& A,
       });
 }
 
-// Empty where A stays as it is.
-template <class Exec>
-PooledVector<double, Exec> take_best_unit(Exec const& exec, LocalCsr<Exec> const& A,
-                                          LevelFacts<Exec> const& facts) {
-  Vector<double, typename Exec::memory_space> const none;
-  if (!(defect(exec, A.rows, A.ref(), facts.scale) < defect(exec, A.rows, A.ref(), none)))
-    return {};
-  PooledVector<double, Exec> const unit(exec, "strata::sparse::finest_level::unit", A.rows);
-  take_unit(exec, A.rows, A.ref(), facts.scale, facts.is_symmetric, unit.view());
-  exec.fence("strata::sparse::finest_level::unit");
-  return unit;
-}
-
 template <class Exec, class Space>
 void multiply_rows(Exec const& exec, BlockRows<Space> const& from,
                    Vector<double, Space> const& unit, Vector<double, Space> const& to) {
@@ -201,6 +189,31 @@ std::uint64_t pattern_of(Exec const& exec, LocalCsr<Exec> const& A) {
 }
 
 template <class Exec>
+PooledVector<double, Exec> take_best_unit(Exec const& exec, LocalCsr<Exec> const& A,
+                                          LevelFacts<Exec> const& facts,
+                                          Border<Exec> const& border) {
+  using Space = typename Exec::memory_space;
+  Vector<double, Space> scale = facts.scale;
+  if (!border.is_whole()) {
+    scale = border.agree([&] {
+      return strata::allocate<Vector<double, Space>>(exec, "strata::sparse::finest_level::scale",
+                                                     border.all(A.rows));
+    });
+    Kokkos::deep_copy(exec, Vector<double, Space>(scale.data(), facts.scale.extent(0)),
+                      facts.scale);
+    border.fill(exec, scale);
+  }
+  double const in_units = border.sum(defect(exec, A.rows, A.ref(), scale));
+  if (!(in_units < border.sum(defect(exec, A.rows, A.ref(), Vector<double, Space>())))) return {};
+  auto const unit = border.agree([&] {
+    return PooledVector<double, Exec>(exec, "strata::sparse::finest_level::unit", A.rows);
+  });
+  take_unit(exec, A.rows, A.ref(), scale, facts.is_symmetric, unit.view());
+  exec.fence("strata::sparse::finest_level::unit");  // `scale` ends here
+  return unit;
+}
+
+template <class Exec>
 WholeLevel<Exec> finest_level(Exec const& exec, DistributedMatrix<Exec> const& A,
                               LevelFacts<Exec> const& facts) {
   auto const* const given = facts.near_null_space.get();
@@ -280,7 +293,7 @@ std::optional<Coarsening<Exec>> classically_coarsened(Exec const& exec,
 }
 
 template <class Exec>
-double share_with_sign(Exec const& exec, LocalCsr<Exec> const& A) {
+double share_with_sign(Exec const& exec, LocalCsr<Exec> const& A, Border<Exec> const& border) {
   auto const rows = A.ref();
   double all = 0, with_sign = 0;
   Kokkos::parallel_reduce(
@@ -295,6 +308,8 @@ double share_with_sign(Exec const& exec, LocalCsr<Exec> const& A) {
       },
       all, with_sign);
   exec.fence("strata::sparse::share_with_sign");
+  all = border.sum(all);
+  with_sign = border.sum(with_sign);
   return all > 0 ? with_sign / all : 0;
 }
 
@@ -319,17 +334,19 @@ void recoarsen(Exec const& exec, WholeLevel<Exec> const& level, double largest,
   finish_coarse(exec, tentative, of.coarse);
 }
 
-#define STRATA_INSTANTIATE_COARSENING(Space)                                                  \
-  template std::uint64_t pattern_of(Space const&, LocalCsr<Space> const&);                    \
-  template WholeLevel<Space> finest_level(Space const&, DistributedMatrix<Space> const&,      \
-                                          LevelFacts<Space> const&);                          \
-  template std::optional<Coarsening<Space>> coarsened(Space const&, WholeLevel<Space> const&, \
-                                                      double, double, double);                \
-  template BlockCsr<Space> with_rows_in(Space const&, BlockCsr<Space> const&,                 \
-                                        PooledVector<double, Space> const&);                  \
-  template std::optional<Coarsening<Space>> classically_coarsened(                            \
-      Space const&, WholeLevel<Space> const&, double, double);                                \
-  template double share_with_sign(Space const&, LocalCsr<Space> const&);                      \
+#define STRATA_INSTANTIATE_COARSENING(Space)                                                   \
+  template std::uint64_t pattern_of(Space const&, LocalCsr<Space> const&);                     \
+  template WholeLevel<Space> finest_level(Space const&, DistributedMatrix<Space> const&,       \
+                                          LevelFacts<Space> const&);                           \
+  template std::optional<Coarsening<Space>> coarsened(Space const&, WholeLevel<Space> const&,  \
+                                                      double, double, double);                 \
+  template BlockCsr<Space> with_rows_in(Space const&, BlockCsr<Space> const&,                  \
+                                        PooledVector<double, Space> const&);                   \
+  template std::optional<Coarsening<Space>> classically_coarsened(                             \
+      Space const&, WholeLevel<Space> const&, double, double);                                 \
+  template double share_with_sign(Space const&, LocalCsr<Space> const&, Border<Space> const&); \
+  template PooledVector<double, Space> take_best_unit(                                         \
+      Space const&, LocalCsr<Space> const&, LevelFacts<Space> const&, Border<Space> const&);   \
   template void recoarsen(Space const&, WholeLevel<Space> const&, double, Coarsening<Space>&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_COARSENING)
 

@@ -62,6 +62,14 @@ struct LevelFacts {
   bool is_symmetric = true;
 };
 
+/// What A's columns are multiplied by, and of a symmetric one its rows, where constants in the
+/// unknowns that `facts.scale` divides are mapped nearer to 0 than others; A has its values so
+/// then. Else empty. Collective; fences. Throws MemoryError on all ranks.
+template <class Exec>
+PooledVector<double, Exec> take_best_unit(Exec const& exec, LocalCsr<Exec> const& A,
+                                          LevelFacts<Exec> const& facts,
+                                          Border<Exec> const& border = {});
+
 /// The finest level: A of one rank. Without modes its levels keep constants, in the unknowns that
 /// `scale` divides if A maps these nearer to 0. Fences. Throws ShapeError for modes
 /// of another number of rows, MemoryError.
@@ -92,9 +100,9 @@ std::optional<Coarsening<Exec>> classically_coarsened(Exec const& exec,
                                                       double strength, double most_rows);
 
 /// The part of the sizes of all entries off the diagonal that those with the diagonal's sign make.
-/// Fences.
+/// Of all ranks. Collective; fences.
 template <class Exec>
-double share_with_sign(Exec const& exec, LocalCsr<Exec> const& A);
+double share_with_sign(Exec const& exec, LocalCsr<Exec> const& A, Border<Exec> const& border = {});
 
 /// The values of `of` anew, which one of them has made of a level with the same pattern: aggregates
 /// and patterns stay. The same bits as it would make of a level with these aggregates. Fences.

@@ -183,7 +183,7 @@ void fill_kept(Exec const& exec, std::int64_t rows, CsrRef<Space> const& W,
 // With the unit matrix in coarse rows.
 template <class Exec>
 LocalCsr<Exec> all_weights(Exec const& exec, LocalCsr<Exec> const& A, StrongGraph<Exec> const& S,
-                           RowAggregates<Exec> const& split) {
+                           RowAggregates<Exec> const& split, std::int64_t own) {
   using Space = typename Exec::memory_space;
   auto const numbers = [&](std::int64_t n) {
     return PooledVector<double, Exec>(exec, "strata::sparse::extended_interpolation", n);
@@ -193,10 +193,10 @@ LocalCsr<Exec> all_weights(Exec const& exec, LocalCsr<Exec> const& A, StrongGrap
   SplitRows<Space> const rows{A.ref(), S.begin, S.column, split.of};
   Weights<Space> const w{diagonal, to_coarse, inverse, t};
   sum_rows(exec, A.rows, rows, w);
-  find_weights(exec, A.rows, rows, w);
+  find_weights(exec, own, rows, w);
   LocalCsr<Exec> leading, entries;
-  (void)make_local_csr(exec, A.rows, A.rows, LeadingRows<Space>{rows, w}, leading);
-  (void)make_local_csr(exec, A.rows, split.count, CoarseEntries<Space>{rows}, entries);
+  (void)make_local_csr(exec, own, A.rows, LeadingRows<Space>{rows, w}, leading);
+  (void)make_local_csr(exec, A.rows, split.numbers, CoarseEntries<Space>{rows}, entries);
   return product(exec, leading, entries);
 }
 
@@ -204,10 +204,10 @@ LocalCsr<Exec> all_weights(Exec const& exec, LocalCsr<Exec> const& A, StrongGrap
 
 template <class Exec>
 LocalCsr<Exec> extended_interpolation(Exec const& exec, LocalCsr<Exec> const& A,
-                                      StrongGraph<Exec> const& S,
-                                      RowAggregates<Exec> const& split) {
+                                      StrongGraph<Exec> const& S, RowAggregates<Exec> const& split,
+                                      Border<Exec> const& border) {
   Region const region(exec, "strata::sparse::extended_interpolation");
-  auto const W = all_weights(exec, A, S, split);
+  auto const W = all_weights(exec, A, S, split, border.own(A.rows));
   LocalCsr<Exec> P;
   (void)make_local_csr(exec, W.rows, W.cols, LargestEntries<typename Exec::memory_space>{W.ref()},
                        P);
@@ -218,15 +218,15 @@ template <class Exec>
 void refill_interpolation(Exec const& exec, LocalCsr<Exec> const& A, StrongGraph<Exec> const& S,
                           RowAggregates<Exec> const& split, LocalCsr<Exec> const& P) {
   Region const region(exec, "strata::sparse::refill_interpolation");
-  auto const W = all_weights(exec, A, S, split);
+  auto const W = all_weights(exec, A, S, split, A.rows);
   fill_kept(exec, W.rows, W.ref(), P.ref());
   exec.fence("strata::sparse::refill_interpolation");  // W ends here
 }
 
 #define STRATA_INSTANTIATE_EXTENDED(Space)                                                   \
-  template LocalCsr<Space> extended_interpolation(Space const&, LocalCsr<Space> const&,      \
-                                                  StrongGraph<Space> const&,                 \
-                                                  RowAggregates<Space> const&);              \
+  template LocalCsr<Space> extended_interpolation(                                           \
+      Space const&, LocalCsr<Space> const&, StrongGraph<Space> const&,                       \
+      RowAggregates<Space> const&, Border<Space> const&);                                    \
   template void refill_interpolation(Space const&, LocalCsr<Space> const&,                   \
                                      StrongGraph<Space> const&, RowAggregates<Space> const&, \
                                      LocalCsr<Space> const&);

@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/coarsening/detail/Strata_RowSelection.hpp>
 
+#include <type_traits>
 #include <utility>
 
 namespace strata::sparse::detail {
@@ -33,12 +34,13 @@ void begin_rounds(Exec const& exec, std::int64_t rows, Rounds<Space> const& g) {
 
 template <class Exec, class Space>
 void draw(Exec const& exec, Vector<std::int32_t, Space> const& list, std::int64_t count, int bits,
-          int round, Rounds<Space> const& g) {
+          std::int64_t first, int round, Rounds<Space> const& g) {
   Kokkos::parallel_for(
       "strata::sparse::independent_set::draw", RowPolicy<Exec>(exec, 0, count),
       KOKKOS_LAMBDA(std::int64_t k) {
         auto const i = list(k);
-        g.state(i) = std::uint64_t{1} + mixed(static_cast<std::uint32_t>(i), bits, round);
+        auto const number = static_cast<std::uint32_t>(first + i);  // in the whole matrix
+        g.state(i) = std::uint64_t{1} + mixed(number, bits, round);
       });
 }
 
@@ -117,39 +119,48 @@ void mark_roots(Exec const& exec, std::int64_t rows, Rounds<Space> const& g,
 }  // namespace
 
 template <class Exec>
-PooledVector<std::int32_t, Exec> independent_set(Exec const& exec, StrongGraph<Exec> const& F) {
+PooledVector<std::int32_t, Exec> independent_set(Exec const& exec, StrongGraph<Exec> const& F,
+                                                 Border<Exec> const& border) {
   Region const region(exec, "strata::sparse::independent_set");
-  std::int64_t const rows = F.begin.size() - 1;
-  PooledVector<std::uint64_t, Exec> const state(exec, "strata::sparse::independent_set::state",
-                                                rows),
-      largest(exec, "strata::sparse::independent_set::largest", rows);
   using Space = typename Exec::memory_space;
-  auto paths = listed_rows(exec, rows), undecided = listed_rows(exec, rows),
-       spare = listed_rows(exec, rows);
+  std::int64_t const rows = F.begin.size() - 1, all = border.all(rows);
+  auto const of_all = [&]<class T>(std::type_identity<T>) {
+    return border.agree(
+        [&] { return PooledVector<T, Exec>(exec, "strata::sparse::independent_set", all); });
+  };
+  auto const state = of_all(std::type_identity<std::uint64_t>()),
+             largest = of_all(std::type_identity<std::uint64_t>());
+  auto const marks = of_all(std::type_identity<std::int32_t>());
+  auto const list = [&] { return border.agree([&] { return listed_rows(exec, rows); }); };
+  auto paths = list(), undecided = list(), spare = list();
   Rounds<Space> const g{F.begin, F.column, state, largest};
   IsUndecided<Space> const is_left{state};
   IsOnPath<Space> const is_on_path{g};
+  int const bits = bits_for(border.everyones(rows));
   begin_rounds(exec, rows, g);
+  border.fill(exec, state.view());
   std::int64_t on_paths = rows;
   std::int64_t left = select_rows(exec, paths.view(), rows, is_left, undecided.view());
-  for (int round = 0; left > 0; ++round) {
-    draw(exec, undecided.view(), left, bits_for(rows), round, g);
+  for (int round = 0; border.any(left > 0); ++round) {
+    draw(exec, undecided.view(), left, bits, border.first(), round, g);
+    border.fill(exec, state.view());
     look_around(exec, paths.view(), on_paths, g);
+    border.fill(exec, largest.view());
     decide(exec, undecided.view(), left, g);
+    border.fill(exec, state.view());
     left = select_rows(exec, undecided.view(), left, is_left, spare.view());
     std::swap(undecided, spare);
     on_paths = select_rows(exec, paths.view(), on_paths, is_on_path, spare.view());
     std::swap(paths, spare);
   }
-  PooledVector<std::int32_t, Exec> const marks(exec, "strata::sparse::independent_set", rows);
-  mark_roots(exec, rows, g, marks.view());
+  mark_roots(exec, all, g, marks.view());
   exec.fence("strata::sparse::independent_set");  // the lists end here
   return marks;
 }
 
-#define STRATA_INSTANTIATE_SET(Space)                                      \
-  template PooledVector<std::int32_t, Space> independent_set(Space const&, \
-                                                             StrongGraph<Space> const&);
+#define STRATA_INSTANTIATE_SET(Space)                         \
+  template PooledVector<std::int32_t, Space> independent_set( \
+      Space const&, StrongGraph<Space> const&, Border<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SET)
 
 }  // namespace strata::sparse::detail

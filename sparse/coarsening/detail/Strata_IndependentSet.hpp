@@ -31,16 +31,17 @@ inline int bits_for(std::int64_t rows) {
 /// each other, else 0; rows without one are left out. For a graph that is not symmetric, couplings
 /// are followed as their rows have them.
 ///
-/// Result   depends on the graph alone: no backend, no number of threads. Fences once a round, of
-///          about log(rows).
-/// Throws   MemoryError.
+/// Result   also for the rows over the border; depends on the graph of all ranks alone: no backend,
+///          no number of threads or ranks. Collective; fences once a round, of about log(rows).
+/// Throws   MemoryError on all ranks.
 /// Source   N. Bell, S. Dalton, L. Olson, Exposing fine-grained parallelism in algebraic multigrid
 ///          methods, SISC 34(4), 2012, doi:10.1137/110838844, algorithm 5; B. Kelley, S.
 ///          Rajamanickam, Parallel, portable algorithms for distance-2 maximal independent set and
 ///          graph coarsening, IPDPS 2022, doi:10.1109/IPDPS53621.2022.00035 (priorities anew in
 ///          each round).
 template <class Exec>
-PooledVector<std::int32_t, Exec> independent_set(Exec const& exec, StrongGraph<Exec> const& F);
+PooledVector<std::int32_t, Exec> independent_set(Exec const& exec, StrongGraph<Exec> const& F,
+                                                 Border<Exec> const& border = {});
 
 }  // namespace strata::sparse::detail
 

@@ -4,9 +4,15 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/matrix/detail/Strata_RowExchange.hpp>
 #include <sparse/matrix/detail/Strata_RowLanes.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace strata::sparse::detail {
 namespace {
@@ -91,6 +97,166 @@ struct AggregateOfNode {
   }
 };
 
+/// Where the nodes of a rank's aggregates come from.
+struct Members {
+  std::vector<std::int64_t> begin;            // of each aggregate's, and the end
+  std::vector<std::uint64_t> place;           // in the upper half, among all that came
+  std::vector<double> modes;                  // of all that came
+  std::vector<std::size_t> came;              // nodes from each rank
+  std::vector<std::vector<std::size_t>> own;  // nodes that went to each rank
+};
+
+// Each node's modes go to the rank of its aggregate.
+template <class Exec>
+Members gathered_members(Border<Exec> const& border, std::int64_t nodes, std::size_t size,
+                         std::vector<std::int32_t> const& of, RowAggregates<Exec> const& aggregates,
+                         std::vector<std::int64_t> const& first, std::vector<double> const& modes) {
+  auto const& comm = border.comm();
+  auto const ranks = static_cast<std::size_t>(comm.size());
+  std::vector<std::vector<double>> to(ranks);
+  Members result;
+  result.own.resize(ranks);
+  for (std::size_t node = 0; node < static_cast<std::size_t>(nodes); ++node) {
+    if (of[node] < 0) continue;
+    auto const whole = aggregates.whole[static_cast<std::size_t>(of[node])];
+    auto const rank = owner_of(first, whole);
+    result.own[rank].push_back(node);
+    to[rank].push_back(static_cast<double>(whole));
+    auto const at = modes.begin() + static_cast<std::ptrdiff_t>(node * size);
+    to[rank].insert(to[rank].end(), at, at + static_cast<std::ptrdiff_t>(size));
+  }
+  auto const parts = comm.exchange(std::move(to));
+  auto const mine = first[static_cast<std::size_t>(comm.rank())];
+  std::vector<std::size_t> aggregate;  // of each node that came
+  for (auto const& part : parts) {
+    result.came.push_back(part.size() / (size + 1));
+    for (std::size_t at = 0; at < part.size(); at += size + 1) {
+      aggregate.push_back(static_cast<std::size_t>(static_cast<std::int64_t>(part[at]) - mine));
+      auto const values = part.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+      result.modes.insert(result.modes.end(), values, values + static_cast<std::ptrdiff_t>(size));
+    }
+  }
+  // Ranks, and nodes within a rank, come in order, and stay so.
+  result.begin.assign(static_cast<std::size_t>(aggregates.count) + 1, 0);
+  for (auto const a : aggregate) ++result.begin[a + 1];
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  result.place.resize(aggregate.size());
+  auto next = result.begin;
+  for (std::size_t k = 0; k < aggregate.size(); ++k)
+    result.place[static_cast<std::size_t>(next[aggregate[k]]++)] = std::uint64_t{k} << 32;
+  return result;
+}
+
+// And P0's rows come back.
+template <class Exec>
+void return_rows(Border<Exec> const& border, Members const& members, std::size_t size,
+                 std::vector<double> const& Q, std::vector<double>& P0) {
+  std::vector<std::vector<double>> back(members.own.size());
+  auto at = Q.begin();
+  for (std::size_t rank = 0; rank < back.size(); ++rank) {
+    auto const end = at + static_cast<std::ptrdiff_t>(members.came[rank] * size);
+    back[rank].assign(at, end);
+    at = end;
+  }
+  auto const parts = border.comm().exchange(std::move(back));
+  for (std::size_t rank = 0; rank < parts.size(); ++rank)
+    for (std::size_t k = 0; k < members.own[rank].size(); ++k)
+      std::copy_n(parts[rank].begin() + static_cast<std::ptrdiff_t>(k * size), size,
+                  P0.begin() + static_cast<std::ptrdiff_t>(members.own[rank][k] * size));
+}
+
+template <class Exec>
+Tentative<Exec> room_for(Exec const& exec, std::int64_t numbers, std::int64_t count, int width) {
+  Tentative<Exec> result{{width, {}}, {width, {}}, {width, {}}, {}};
+  result.P0.value = {exec, "strata::sparse::tentative_of::P0", numbers};
+  result.coarse.value = {exec, "strata::sparse::tentative_of::coarse", count * width * width};
+  result.is_dead = {exec, "strata::sparse::tentative_of::is_dead", count * width};
+  return result;
+}
+
+// Of Q's rows, which `place` lists. Fences.
+template <class Exec, class Space>
+void orthonormalise(Exec const& exec, Vector<std::int64_t, Space> const& begin,
+                    Vector<std::uint64_t, Space> const& place, int block_size,
+                    Vector<double, Space> const& Q, Tentative<Exec> const& result) {
+  auto const count = static_cast<std::int64_t>(begin.extent(0)) - 1;
+  auto const nodes = static_cast<std::int64_t>(place.extent(0));
+  std::int64_t const mean = count > 0 ? nodes * block_size / count : 1;
+  for_each_row(exec, "strata::sparse::tentative_of::orthonormalise", count, lanes_for_items(mean),
+               Orthonormalise<Space>{begin, place, block_size, result.coarse.width, Q,
+                                     result.coarse.value, result.is_dead});
+  exec.fence("strata::sparse::tentative_of");  // what `place` refers to may end here
+}
+
+// What is known of the aggregates of all ranks that this one knows, from what each has.
+template <class Exec>
+std::vector<double> of_known_aggregates(Border<Exec> const& border,
+                                        RowAggregates<Exec> const& aggregates,
+                                        std::vector<std::int64_t> const& first, std::size_t size,
+                                        std::vector<double> const& own) {
+  HostRows mine;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    mine.add(0, own[k]);
+    if ((k + 1) % size == 0) mine.end_row();
+  }
+  auto const begin = aggregates.whole.begin() + static_cast<std::ptrdiff_t>(aggregates.first);
+  std::vector<std::int64_t> wanted(aggregates.whole.begin(), begin);
+  wanted.insert(wanted.end(), begin + static_cast<std::ptrdiff_t>(aggregates.count),
+                aggregates.whole.end());
+  auto const theirs = fetched(border.comm(), first, wanted, mine).value;
+  auto const before = theirs.begin() + static_cast<std::ptrdiff_t>(
+                                           static_cast<std::size_t>(aggregates.first) * size);
+  std::vector<double> all(theirs.begin(), before);
+  all.insert(all.end(), own.begin(), own.end());
+  all.insert(all.end(), before, theirs.end());
+  return all;
+}
+
+template <class Exec>
+void copy_numbers(Exec const& exec, std::vector<double> const& from,
+                  Vector<double, typename Exec::memory_space> const& to) {
+  Kokkos::View<double const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> const host(from.data(),
+                                                                                     from.size());
+  Kokkos::deep_copy(exec, to, host);
+  exec.fence("strata::sparse::tentative_of::copied");  // `from` may end here
+}
+
+// The rank of an aggregate has its nodes for a while.
+template <class Exec>
+Tentative<Exec> tentative_on_ranks(Exec const& exec, int block_size,
+                                   RowAggregates<Exec> const& aggregates, Modes<Exec> const& modes,
+                                   Border<Exec> const& border) {
+  int const width = modes.width;
+  auto const size = static_cast<std::size_t>(block_size * width);
+  auto const first = partition_of(border.comm(), aggregates.count);
+  auto const of = border.agree([&] { return to_host(exec, aggregates.of.view()); });
+  auto values = border.agree([&] { return to_host(exec, modes.value.view()); });
+  auto const members = gathered_members(border, border.own(aggregates.of.size()), size, of,
+                                        aggregates, first, values);
+  Tentative<Exec> result;
+  std::vector<double> Q, coarse;
+  border.agree([&] {
+    result = room_for(exec, modes.value.size(), aggregates.count, width);
+    auto const on_device = to_device(exec, "strata::sparse::tentative_of::Q", members.modes);
+    orthonormalise(exec, to_device(exec, "strata::sparse::tentative_of::begin", members.begin),
+                   to_device(exec, "strata::sparse::tentative_of::place", members.place),
+                   block_size, on_device, result);
+    Q = to_host(exec, on_device);
+    coarse = to_host(exec, result.coarse.value.view());
+  });
+  return_rows(border, members, size, Q, values);
+  auto const known = of_known_aggregates(border, aggregates, first,
+                                         static_cast<std::size_t>(width * width), coarse);
+  border.agree([&] {
+    copy_numbers(exec, values, result.P0.value.view());
+    result.reached.value = {exec, "strata::sparse::tentative_of::reached",
+                            static_cast<std::int64_t>(known.size())};
+    copy_numbers(exec, known, result.reached.value.view());
+  });
+  border.fill(exec, result.P0.value.view(), static_cast<int>(size));
+  return result;
+}
+
 }  // namespace
 
 template <class Exec>
@@ -107,27 +273,21 @@ Modes<Exec> modes_of(Exec const& exec, BlockCsr<Exec> const& A, NearNullSpace co
 
 template <class Exec>
 Tentative<Exec> tentative_of(Exec const& exec, int block_size,
-                             RowAggregates<Exec> const& aggregates, Modes<Exec> const& modes) {
+                             RowAggregates<Exec> const& aggregates, Modes<Exec> const& modes,
+                             Border<Exec> const& border) {
   using Space = typename Exec::memory_space;
   Region const region(exec, "strata::sparse::tentative_of");
+  if (!border.is_whole()) return tentative_on_ranks(exec, block_size, aggregates, modes, border);
   int const width = modes.width;
   LocalCsr<Exec> nodes;
   (void)make_local_csr(exec, aggregates.of.size(), aggregates.count,
                        AggregateOfNode<Space>{aggregates.of}, nodes);
   auto const members = transposed_index(exec, nodes);
-  Tentative<Exec> result{{width, {}}, {width, {}}, {}};
-  result.P0.value = {exec, "strata::sparse::tentative_of::P0", modes.value.size()};
-  result.coarse.value = {exec, "strata::sparse::tentative_of::coarse",
-                         aggregates.count * width * width};
-  result.is_dead = {exec, "strata::sparse::tentative_of::is_dead", aggregates.count * width};
+  auto result = room_for(exec, modes.value.size(), aggregates.count, width);
   Kokkos::deep_copy(exec, result.P0.value.view(), modes.value.view());
-  std::int64_t const mean =
-      aggregates.count > 0 ? aggregates.of.size() * block_size / aggregates.count : 1;
-  for_each_row(exec, "strata::sparse::tentative_of::orthonormalise", aggregates.count,
-               lanes_for_items(mean),
-               Orthonormalise<Space>{members.begin, members.place, block_size, width,
-                                     result.P0.value, result.coarse.value, result.is_dead});
-  exec.fence("strata::sparse::tentative_of");  // `members` end here
+  orthonormalise(exec, members.begin.view(), members.place.view(), block_size, result.P0.value,
+                 result);
+  result.reached = result.coarse;
   return result;
 }
 
@@ -135,7 +295,7 @@ Tentative<Exec> tentative_of(Exec const& exec, int block_size,
   template Modes<Space> modes_of(Space const&, BlockCsr<Space> const&, NearNullSpace const&, \
                                  Vector<double, Space::memory_space> const&);                \
   template Tentative<Space> tentative_of(Space const&, int, RowAggregates<Space> const&,     \
-                                         Modes<Space> const&);
+                                         Modes<Space> const&, Border<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_MODES)
 
 }  // namespace strata::sparse::detail

@@ -25,18 +25,20 @@ Modes<Exec> modes_of(Exec const& exec, BlockCsr<Exec> const& A, NearNullSpace co
 /// P0 and the coarse modes: modes = P0 coarse.
 template <class Exec>
 struct Tentative {
-  Modes<Exec> P0;      ///< numbers of each row in the columns of its aggregate
-  Modes<Exec> coarse;  ///< width x width for each aggregate
+  Modes<Exec> P0;       ///< numbers of each row in the columns of its aggregate
+  Modes<Exec> coarse;   ///< width x width for each aggregate of this rank
+  Modes<Exec> reached;  ///< the same of all that the rank knows
   PooledVector<double, Exec>
       is_dead;  ///< 1 for each coarse unknown that nothing has part in, else 0
 };
 
 /// Columns of P0 are orthonormal: within each aggregate by Gram-Schmidt's method, twice. A mode of
-/// which less than 1e-8 is left without those before it leads to a dead unknown. Fences. Throws
-/// MemoryError.
+/// which less than 1e-8 is left without those before it leads to a dead unknown. `modes` has the
+/// rows over the border too, and so has P0. Collective; fences. Throws MemoryError on all ranks.
 template <class Exec>
 Tentative<Exec> tentative_of(Exec const& exec, int block_size,
-                             RowAggregates<Exec> const& aggregates, Modes<Exec> const& modes);
+                             RowAggregates<Exec> const& aggregates, Modes<Exec> const& modes,
+                             Border<Exec> const& border = {});
 
 }  // namespace strata::sparse::detail
 

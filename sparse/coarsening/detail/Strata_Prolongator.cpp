@@ -216,7 +216,7 @@ template <class Exec>
 LocalCsr<Exec> tentative_prolongator(Exec const& exec, LocalCsr<Exec> const& A,
                                      RowAggregates<Exec> const& aggregates) {
   using Space = typename Exec::memory_space;
-  return summed_rows(exec, A.rows, aggregates.count, TentativeTerms<Space>{aggregates.of}, 1);
+  return summed_rows(exec, A.rows, aggregates.numbers, TentativeTerms<Space>{aggregates.of}, 1);
 }
 
 template <class Exec>
@@ -226,7 +226,7 @@ LocalCsr<Exec> smoothed_prolongator(Exec const& exec, LocalCsr<Exec> const& A,
   using Space = typename Exec::memory_space;
   Region const region(exec, "strata::sparse::smoothed_prolongator");
   SmoothedTerms<Space> const terms{A.ref(), F.begin, F.column, component, aggregates.of};
-  return summed_rows(exec, A.rows, aggregates.count, terms, 1);
+  return summed_rows(exec, A.rows, aggregates.numbers, terms, 1);
 }
 
 template <class Exec>
@@ -260,7 +260,7 @@ BlockCsr<Exec> smoothed_prolongator(Exec const& exec, BlockCsr<Exec> const& A,
                                     Tentative<Exec> const& tentative, double largest) {
   using Space = typename Exec::memory_space;
   ReachedTerms<Space> const terms{F.begin, F.column, aggregates.of};
-  auto const P = in_blocks(exec, summed_rows(exec, A.nodes.rows, aggregates.count, terms, 1),
+  auto const P = in_blocks(exec, summed_rows(exec, A.nodes.rows, aggregates.numbers, terms, 1),
                            A.height, modes.width);
   fill_smoothed(exec, A, F, aggregates, modes, tentative, largest, P);
   exec.fence("strata::sparse::smoothed_prolongator");
@@ -280,7 +280,7 @@ void fill_smoothed(Exec const& exec, BlockCsr<Exec> const& A, StrongGraph<Exec> 
                                    aggregates.of,
                                    modes.value,
                                    tentative.P0.value,
-                                   tentative.coarse.value,
+                                   tentative.reached.value,
                                    P.nodes.begin,
                                    P.nodes.column,
                                    P.value,

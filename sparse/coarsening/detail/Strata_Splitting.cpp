@@ -64,14 +64,15 @@ struct Splitting {
 };
 
 template <class Exec, class Space>
-void set_priorities(Exec const& exec, std::int64_t rows, int bits, Splitting<Space> const& g) {
+void set_priorities(Exec const& exec, std::int64_t rows, int bits, std::int64_t first,
+                    Splitting<Space> const& g) {
   Kokkos::parallel_for(
       "strata::sparse::splitting::priorities", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
         auto const measure =
             static_cast<std::uint64_t>(g.dependent.begin(i + 1) - g.dependent.begin(i));
-        g.state(i) = measure == 0 ? is_fine
-                                  : (measure << 32) | mixed(static_cast<std::uint32_t>(i), bits, 0);
+        auto const number = static_cast<std::uint32_t>(first + i);  // in the whole matrix
+        g.state(i) = measure == 0 ? is_fine : (measure << 32) | mixed(number, bits, 0);
         g.is_new(i) = 0;
       });
 }
@@ -139,35 +140,50 @@ StrongGraph<Exec> dependence_graph(Exec const& exec, LocalCsr<Exec> const& A, do
 }
 
 template <class Exec>
-RowAggregates<Exec> splitting(Exec const& exec, StrongGraph<Exec> const& S) {
+RowAggregates<Exec> splitting(Exec const& exec, StrongGraph<Exec> const& S,
+                              Border<Exec> const& border) {
   using Space = typename Exec::memory_space;
   Region const region(exec, "strata::sparse::splitting");
-  std::int64_t const rows = S.begin.size() - 1;
-  LocalCsr<Exec> const graph{rows, rows, S.begin, S.column, {}};
-  auto const transposed = transposed_index(exec, graph);
-  PooledVector<std::uint64_t, Exec> const state(exec, "strata::sparse::splitting::state", rows);
-  PooledVector<std::int32_t, Exec> const is_new(exec, "strata::sparse::splitting::new", rows);
+  std::int64_t const all = S.begin.size() - 1, rows = border.own(all);
+  LocalCsr<Exec> const graph{all, all, S.begin, S.column, {}};
+  TransposedIndex<Exec> transposed;
+  PooledVector<std::uint64_t, Exec> state;
+  PooledVector<std::int32_t, Exec> is_new, undecided, spare;
+  RowAggregates<Exec> result;
+  border.agree([&] {
+    transposed = transposed_index(exec, graph);
+    state = {exec, "strata::sparse::splitting::state", all};
+    is_new = {exec, "strata::sparse::splitting::new", all};
+    undecided = listed_rows(exec, rows);
+    spare = listed_rows(exec, rows);
+    result.of = {exec, "strata::sparse::splitting::of", all};
+  });
   Splitting<Space> const g{
       S.begin, S.column, {transposed.begin, transposed.place, graph.ref()}, state, is_new};
-  set_priorities(exec, rows, bits_for(rows), g);
-  auto undecided = listed_rows(exec, rows), spare = listed_rows(exec, rows);
+  set_priorities(exec, rows, bits_for(border.everyones(rows)), border.first(), g);
+  border.fill(exec, state.view());
+  border.fill(exec, is_new.view());
   IsUnsettled<Space> const is_undecided{state};
   std::int64_t left = select_rows(exec, undecided.view(), rows, is_undecided, spare.view());
-  while (left > 0) {
+  while (border.any(left > 0)) {
     std::swap(undecided, spare);
     choose_coarse(exec, undecided.view(), left, g);
+    border.fill(exec, is_new.view());
     settle(exec, undecided.view(), left, g);
+    border.fill(exec, state.view());
     left = select_rows(exec, undecided.view(), left, is_undecided, spare.view());
   }
-  RowAggregates<Exec> result;
-  result.of = {exec, "strata::sparse::splitting::of", rows};
-  result.count = number_rows(exec, IsCoarse<Space>{state}, result.of.view());
+  Vector<std::int32_t, Space> const own(result.of.data(), static_cast<std::size_t>(rows));
+  result.count = number_rows(exec, IsCoarse<Space>{state}, own);
+  number_everywhere(exec, border, rows, result);
+  number_locally(exec, border, result);
   return result;
 }
 
 #define STRATA_INSTANTIATE_SPLITTING(Space)                                                   \
   template StrongGraph<Space> dependence_graph(Space const&, LocalCsr<Space> const&, double); \
-  template RowAggregates<Space> splitting(Space const&, StrongGraph<Space> const&);
+  template RowAggregates<Space> splitting(Space const&, StrongGraph<Space> const&,            \
+                                          Border<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SPLITTING)
 
 }  // namespace strata::sparse::detail

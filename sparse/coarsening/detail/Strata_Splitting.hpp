@@ -24,13 +24,18 @@ StrongGraph<Exec> dependence_graph(Exec const& exec, LocalCsr<Exec> const& A, do
 /// depend on each other. Rows on which many depend are taken first, and one on which none depends
 /// is fine.
 ///
-/// Result   depends on the graph alone: no backend, no number of threads. Fences once a round.
-/// Throws   MemoryError.
+/// `S` has the rows over the border too: those on which a row of this rank depends, and those that
+/// depend on one.
+///
+/// Result   depends on the graph of all ranks alone: no backend, no number of threads or ranks.
+///          Collective; fences once a round.
+/// Throws   MemoryError on all ranks.
 /// Source   H. De Sterck, U. M. Yang, J. J. Heys, Reducing complexity in parallel algebraic
 ///          multigrid preconditioners, SIMAX 27(4), 2006, doi:10.1137/040615729 (PMIS); deviation:
 ///          a hash of the row's number in the place of a random number.
 template <class Exec>
-RowAggregates<Exec> splitting(Exec const& exec, StrongGraph<Exec> const& S);
+RowAggregates<Exec> splitting(Exec const& exec, StrongGraph<Exec> const& S,
+                              Border<Exec> const& border = {});
 
 }  // namespace strata::sparse::detail
 

@@ -45,19 +45,25 @@ struct IsStrong {
 
 template <class Exec>
 StrongGraph<Exec> strong_graph(Exec const& exec, LocalCsr<Exec> const& A,
-                               Components<Exec> const& component, double strength) {
+                               Components<Exec> const& component, double strength,
+                               Border<Exec> const& border) {
   using Space = typename Exec::memory_space;
   constexpr double tie = 1 + 0x1p-16;
   Region const region(exec, "strata::sparse::strong_graph");
-  PooledVector<double, Exec> const largest(exec, "strata::sparse::strong_graph::largest", A.rows);
+  auto const largest = border.agree([&] {
+    return PooledVector<double, Exec>(exec, "strata::sparse::strong_graph::largest",
+                                      border.all(A.rows));
+  });
   find_largest(exec, A.rows, A.ref(), largest.view());
+  border.fill(exec, largest.view());
   IsStrong<Space> const is_strong{largest, component, strength * strength * tie * tie};
-  return graph_of(exec, A, is_strong);
+  return border.agree([&] { return graph_of(exec, A, is_strong); });
 }
 
 #define STRATA_INSTANTIATE_STRENGTH(Space)                                       \
   template StrongGraph<Space> strong_graph(Space const&, LocalCsr<Space> const&, \
-                                           Components<Space> const&, double);
+                                           Components<Space> const&, double,     \
+                                           Border<Space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_STRENGTH)
 
 }  // namespace strata::sparse::detail

@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_DETAIL_STRENGTH_HPP
 #define STRATA_SPARSE_DETAIL_STRENGTH_HPP
 
+#include <sparse/coarsening/detail/Strata_Border.hpp>
 #include <sparse/matrix/detail/Strata_LocalCsr.hpp>
 
 #include <cstdint>
@@ -62,11 +63,12 @@ KOKKOS_INLINE_FUNCTION double rounded_size(double a) {
 /// smoothing alone reduces the error there.
 ///
 /// Couplings that the bound meets within 2^-15 count as weak: the last bits of a backend decide
-/// nothing. Fences.
-/// Throws   MemoryError.
+/// nothing. A's columns go over the border, and `component` too. Collective; fences.
+/// Throws   MemoryError on all ranks.
 template <class Exec>
 StrongGraph<Exec> strong_graph(Exec const& exec, LocalCsr<Exec> const& A,
-                               Components<Exec> const& component, double strength);
+                               Components<Exec> const& component, double strength,
+                               Border<Exec> const& border = {});
 
 }  // namespace strata::sparse::detail
 

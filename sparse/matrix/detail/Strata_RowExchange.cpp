@@ -39,15 +39,17 @@ std::vector<std::int64_t> columns_outside(HostRows const& rows, std::int64_t fir
   return outside;
 }
 
-namespace {
+std::vector<std::int64_t> partition_of(Communicator const& comm, std::int64_t rows) {
+  std::vector<std::int64_t> first{0};
+  for (auto const count : comm.gather(rows)) first.push_back(first.back() + count);
+  return first;
+}
 
 std::size_t owner_of(std::vector<std::int64_t> const& first_row, std::int64_t row) {
   return static_cast<std::size_t>(std::upper_bound(first_row.begin(), first_row.end(), row) -
                                   first_row.begin()) -
          1;
 }
-
-}  // namespace
 
 HostRows fetched(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                  std::vector<std::int64_t> const& wanted, HostRows const& own) {
@@ -63,6 +65,46 @@ HostRows fetched(Communicator const& comm, std::vector<std::int64_t> const& firs
   HostRows rows;
   for (auto const& answer : comm.exchange(std::move(answers))) unpack_rows(answer, rows);
   return rows;
+}
+
+std::vector<std::int64_t> rows_that_refer(Communicator const& comm,
+                                          std::vector<std::int64_t> const& first_row,
+                                          HostRows const& rows) {
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  std::int64_t const first = first_row[rank];
+  std::vector<std::vector<double>> to(first_row.size() - 1);
+  for (std::size_t i = 0; i + 1 < rows.begin.size(); ++i)
+    for (auto k = static_cast<std::size_t>(rows.begin[i]);
+         k < static_cast<std::size_t>(rows.begin[i + 1]); ++k) {
+      auto& message = to[owner_of(first_row, rows.column[k])];
+      auto const row = static_cast<double>(first + static_cast<std::int64_t>(i));
+      if (&message != &to[rank] && (message.empty() || message.back() != row))
+        message.push_back(row);
+    }
+  std::vector<std::int64_t> found;
+  for (auto const& part : comm.exchange(std::move(to)))
+    for (double const row : part) found.push_back(static_cast<std::int64_t>(row));
+  return found;  // rank by rank: they ascend
+}
+
+std::vector<double> moved(Communicator const& comm, std::vector<std::int64_t> const& from,
+                          std::vector<std::int64_t> const& to, std::vector<double> const& own,
+                          std::size_t size) {
+  if (comm.max(own.empty() ? 0 : 1) == 0) return {};
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  HostRows rows;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    rows.add(0, own[k]);
+    if ((k + 1) % size == 0) rows.end_row();
+  }
+  std::vector<std::int64_t> wanted;
+  for (std::int64_t row = to[rank]; row < to[rank + 1]; ++row)
+    if (row < from[rank] || row >= from[rank + 1]) wanted.push_back(row);
+  auto const theirs = fetched(comm, from, wanted, rows).value;
+  std::vector<double> result;  // a rank takes what follows its own, or gives all away
+  if (to[rank + 1] > to[rank]) result = own;
+  result.insert(result.end(), theirs.begin(), theirs.end());
+  return result;
 }
 
 HostRows transposed(Communicator const& comm, std::vector<std::int64_t> const& rows,

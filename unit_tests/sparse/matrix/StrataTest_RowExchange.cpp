@@ -89,7 +89,10 @@ TEST(HostRows, TellHowManyUnknownsANodeHas) {
   EXPECT_EQ(likely_block_size(comm, 5, blocks), 1);  // a node would have no second unknown
   blocks.column.pop_back(), blocks.value.pop_back();
   --blocks.begin.back();
-  EXPECT_EQ(likely_block_size(comm, 4, blocks), 1);  // one row of four has half of its block
+  EXPECT_EQ(likely_block_size(comm, 4, blocks), 2);  // an eighth is empty
+  blocks.column.pop_back(), blocks.value.pop_back();
+  --blocks.begin.back();
+  EXPECT_EQ(likely_block_size(comm, 4, blocks), 1);  // a quarter
 }
 
 TEST(RowExchange, ScattersFetchesAndTransposes) {
