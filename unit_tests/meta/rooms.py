@@ -21,7 +21,7 @@ import tempfile
 ORDER = ("core", "core/kokkos_ext", "core/integers", "core/blas", "core/io/files", "core/io", "core/problems", "core/info",
          "comm", "dense/refine", "dense", "dense/indefinite", "dense/factor", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/kriging", "geostat/vecchia",
          "sparse/comm", "sparse/matrix", "sparse/incomplete", "sparse/direct", "sparse/coarsening", "sparse/multigrid", "sparse/krylov", "sparse/choice", "sparse", "sparse/hpgmxp",
-         "c/runtime", "c", "c/factor", "lapack", "python", "python/dense", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
+         "c/runtime", "c", "c/factor", "lapack", "python", "python/dense", "python/sparse", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
 # The modules that a module may include; the program sees all of them.
 MODULES = {"core": (), "dense": ("core",), "comm": ("core",), "ooc": ("core", "comm", "dense"), "geostat": ("core", "comm", "dense", "ooc"), "sparse": ("core", "comm"),
            "c": ("core", "comm", "dense", "sparse"), "lapack": ("c",), "python": ("core", "comm", "dense", "ooc", "geostat", "sparse", "c"), "trilinos": ("core", "comm", "sparse")}

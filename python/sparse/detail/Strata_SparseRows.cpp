@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <python/detail/Strata_SparseRows.hpp>
+#include <python/sparse/detail/Strata_SparseRows.hpp>
 
 #include <c/runtime/Strata_CallersCsr.hpp>
 #include <core/Strata_Errors.hpp>

@@ -6,7 +6,7 @@
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_BindFields.hpp>
-#include <python/detail/Strata_SparseRows.hpp>
+#include <python/sparse/detail/Strata_SparseRows.hpp>
 #include <python/detail/Strata_Work.hpp>
 #include <python/detail/Strata_Worked.hpp>
 #include <sparse/Strata_SparseFields.hpp>
