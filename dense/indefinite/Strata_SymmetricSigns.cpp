@@ -131,9 +131,7 @@ auto SymmetricFactor<ExecutionSpace>::State::difference() -> Difference {
     auto const sums = strata::allocate<Kokkos::View<double* [2], memory_space>>(
         exec, "strata::dense::symmetric_factor::sums", probes);
     compare_columns(exec, Z, Y, sums);
-    auto const host =
-        Kokkos::create_mirror_view_and_copy(Kokkos::view_alloc(exec, Kokkos::HostSpace()), sums);
-    exec.fence("strata::dense::symmetric_factor: the sums are there");
+    auto const host = detail::on_host(exec, sums);
     double squares = 0;
     for (std::int64_t c = 0; c < probes; ++c) {
       double const size = std::sqrt(host(c, 0));
@@ -166,11 +164,8 @@ auto SymmetricFactor<ExecutionSpace>::State::diagonal() const -> Diagonal {
   auto const both = strata::allocate<Kokkos::View<double* [2], memory_space>>(
       exec, "strata::dense::symmetric_factor::diagonals", M.rows);
   copy_diagonals(exec, ConstMatrixRef<memory_space>(M), both);
-  auto const host =
-      Kokkos::create_mirror_view_and_copy(Kokkos::view_alloc(exec, Kokkos::HostSpace()), both);
-  auto const orders =
-      Kokkos::create_mirror_view_and_copy(Kokkos::view_alloc(exec, Kokkos::HostSpace()), pivots);
-  exec.fence("strata::dense::symmetric_factor: the pivots are there");
+  auto const host = detail::on_host(exec, both);
+  auto const orders = detail::on_host(exec, pivots);
   for (std::size_t i = 0; i < host.extent(0); ++i) {
     result.d.push_back(host(i, 0));
     result.e.push_back(host(i, 1));

@@ -105,10 +105,14 @@ double load_tiles(ExecutionSpace const& exec, LoadTiles<T> kernel) {
   double largest = 0;
   kernel.down = (kernel.q + LoadTiles<T>::side - 1) / LoadTiles<T>::side;
   if (kernel.down == 0) return 0;
-  Kokkos::parallel_reduce("strata::dense::butterfly::load",
-                          Kokkos::TeamPolicy<ExecutionSpace>(
-                              exec, static_cast<int>(kernel.down * kernel.down), Kokkos::AUTO),
-                          kernel, Kokkos::Max<double>(largest));
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  Kokkos::parallel_reduce(
+      "strata::dense::butterfly::load",
+      Policy(exec, static_cast<int>(kernel.down * kernel.down), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team, double& found) {
+        kernel(team, found);
+      },
+      Kokkos::Max<double>(largest));
   return largest;
 }
 
@@ -195,9 +199,7 @@ void Butterfly<ExecutionSpace>::apply(ExecutionSpace const& exec,
 
 template <class ExecutionSpace>
 double Butterfly<ExecutionSpace>::log_determinant(ExecutionSpace const& exec) const {
-  auto const host =
-      Kokkos::create_mirror_view_and_copy(Kokkos::view_alloc(exec, Kokkos::HostSpace()), r_);
-  exec.fence("strata::dense::butterfly: the numbers are there");
+  auto const host = on_host(exec, r_);
   long double sum = 0;
   for (std::size_t i = 0; i < host.extent(0); ++i)
     sum += std::log(static_cast<long double>(host(i, 0))) +

@@ -37,6 +37,15 @@ struct SymmetricLines {
   }
 };
 
+/// A small View's numbers on the host; the View itself where that can read it. Fences `exec`.
+template <class ExecutionSpace, class View>
+auto on_host(ExecutionSpace const& exec, View const& view) {
+  auto const host = Kokkos::create_mirror_view(view);
+  Kokkos::deep_copy(exec, host, view);
+  exec.fence("strata::dense::symmetric_factor: the numbers are on the host");
+  return host;
+}
+
 }  // namespace strata::dense::detail
 
 #endif

@@ -176,9 +176,7 @@ void write_scaling(ExecutionSpace const& exec, Scaling& s) {
       "strata::dense::scale_symmetric::write",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, p.extent_int(0)),
       KOKKOS_LAMBDA(int i) { d(i) = two_to(p(i)); });
-  auto const host =
-      Kokkos::create_mirror_view_and_copy(Kokkos::view_alloc(exec, Kokkos::HostSpace()), p);
-  exec.fence("strata::dense::scale_symmetric: the exponents are there");
+  auto const host = on_host(exec, p);
   for (int i = 0; i < p.extent_int(0); ++i) {
     s.smallest = std::min(s.smallest, host(i));
     s.largest = std::max(s.largest, host(i));
