@@ -213,6 +213,7 @@ void add_levels_on_ranks(Exec const& exec, AmgOptions const& options,
     choice.of_aggregates =
         std::ldexp(options.strength, 1 - static_cast<int>(hierarchy.levels.size()));
     choice.most_rows = least_gain * static_cast<double>(level.first_row().back());
+    tell(options, hierarchy, 0.3);
     auto next = detail::coarsened(exec, comm, level, choice);
     tell(options, hierarchy, 0.8);
     if (!next) break;

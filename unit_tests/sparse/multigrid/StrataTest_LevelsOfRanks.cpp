@@ -7,6 +7,7 @@
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/coarsening/detail/Strata_SpreadLevel.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <gtest/gtest.h>
 
@@ -96,7 +97,7 @@ SparseReport solved(Problem const& problem, Communicator const& comm) {
         NearNullSpace{width, {all + begin * width, all + end * width}});
     options.amg.block_size = problem.block_size;
   }
-  SparseSolver<Exec> const solver(system.exec, system.A, options);
+  SparseSolver<Exec> solver(system.exec, system.A, options);
   auto const report = solver.solve_in_order(system.exec, system.b, system.x);
   EXPECT_LT(system.residual(), 1e-9);
   return report;
