@@ -15,6 +15,7 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
+#include <core/Strata_StepLadder.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/blas/Strata_BatchedBlas.hpp>
 #include <core/blas/Strata_BlasBuffers.hpp>

@@ -69,7 +69,6 @@ void CholeskyFactor<ExecutionSpace>::State::take_as_it_is(MatrixView const& matr
   report.layers = layers;
   report.leaf_size = leaf_size(layers);
   info = Info::success();
-  next_step = held = 0;
   factored = is_foretold = is_loaded = false;
   by_pivots = by_solution = 0;
   whitening = -1;
@@ -99,12 +98,13 @@ template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::analyse(LayerList const& layers) {
   Region const region(exec, "strata::dense::cholesky::analyse");
   Kokkos::Timer const timer;
-  steps = steps_for(layers);
+  ladder = StepLadder(steps_for(layers));
+  auto const& first = ladder.steps().front();
   detail::LeafBlocks<memory_space> into;
   if (!runs_on_host<ExecutionSpace> && options.equilibrate) {
     try {
-      make_tree(steps.front());
-      into = tree->begin_load(exec, steps.front().shift);
+      make_tree(first);
+      into = tree->begin_load(exec, first.shift);
     } catch (MemoryError const&) {
       drop_tree();  // a matrix that is refused needs none; of others the attempt says so
     }
@@ -136,42 +136,46 @@ std::vector<detail::Step> CholeskyFactor<ExecutionSpace>::State::steps_for(
 
 template <class ExecutionSpace>
 bool CholeskyFactor<ExecutionSpace>::State::climb() {
-  while (!at_the_top()) {
-    std::size_t number = next_step++;
-    bool const was_foretold = is_foretold;
-    Info found = Info::success();
-    try {
-      found = note_attempt(steps[number], [&] { return attempt(steps[number]); });
-    } catch (MemoryError const&) {
-      if (!was_foretold) throw;
-      number = --next_step - 1;  // what was left may serve, and needs less
-      found = note_attempt(steps[number], [&] { return attempt(steps[number], false); });
-    }
-    detail::Step const& step = steps[number];
-    if (found.ok()) {
-      held = number;
-      factored = true;
-      by_pivots = 0;
-      whitening = -1;
-      describe(step);
-      describe_blocks();
-      return true;
-    }
-    if (at_the_top()) {
-      give_up(step, found);
-      break;
-    }
-    auto const rounding_explains = [&] {
-      return detail::rounding_explains(*tree, logarithms().leaves, found.order());
-    };
-    if (!is_foretold && detail::worth_settling<ExecutionSpace>(steps, next_step, n, found.order(),
-                                                               minors, rounding_explains)) {
-      try {
-        find_minor(found.order());
-      } catch (MemoryError const&) {
-        continue;  // the rungs will tell
-      }
-    }
+  bool was_foretold = false;
+  return ladder.climb(
+      [&](detail::Step const& step) {
+        was_foretold = is_foretold;
+        return note_attempt(step, [&] { return attempt(step); });
+      },
+      [&](MemoryError const&) {
+        if (!was_foretold) throw;
+        ladder.step_back();  // what was left may serve, and needs less
+        return note_attempt(ladder.now(), [&] { return attempt(ladder.now(), false); });
+      },
+      [&](Info const& found) { return holds(found); });
+}
+
+template <class ExecutionSpace>
+bool CholeskyFactor<ExecutionSpace>::State::holds(Info found) {
+  detail::Step const& step = ladder.now();
+  if (found.ok()) {
+    factored = true;
+    by_pivots = 0;
+    whitening = -1;
+    describe(step);
+    describe_blocks();
+    return true;
+  }
+  if (at_the_top()) {
+    give_up(step, found);
+    return false;
+  }
+  auto const rounding_explains = [&] {
+    return detail::rounding_explains(*tree, logarithms().leaves, found.order());
+  };
+  bool const is_time = !is_foretold && detail::worth_settling<ExecutionSpace>(
+                                           ladder.steps(), ladder.next(), n, found.order(), minors,
+                                           rounding_explains);
+  if (!is_time) return false;
+  try {
+    find_minor(found.order());
+  } catch (MemoryError const&) {
+    // the rungs will tell
   }
   return false;
 }
@@ -233,10 +237,11 @@ auto CholeskyFactor<ExecutionSpace>::State::first_look() -> FirstColumns {
   return {detail::telling_columns<ExecutionSpace>(*tree),
           [this](ExecutionSpace const& instance, std::int64_t columns) {
             double const pivot = detail::foretold_pivot(instance, *tree, columns, room.sums.data());
+            auto& steps = ladder.steps();
             is_foretold = pivot < detail::least_pivot<ExecutionSpace>(n, tree->layers(),
-                                                                      steps[next_step].layers);
+                                                                      steps[ladder.next()].layers);
             if (is_foretold)
-              next_step = detail::rung_for<ExecutionSpace>(n, steps, next_step, pivot);
+              ladder.go_to(detail::rung_for<ExecutionSpace>(n, steps, ladder.next(), pivot));
             return !is_foretold;
           }};
 }
@@ -318,7 +323,7 @@ void CholeskyFactor<ExecutionSpace>::State::need_factor(char const* function) {
                  ": there is no factor; the leading minor of order ", info.order(),
                  " is not positive");
   if (factored) return;
-  detail::Step const& step = steps[held];
+  detail::Step const& step = ladder.held();
   Info const found = attempt(step, false);
   STRATA_REQUIRE(ValueError, found.ok(), function, ": there is no factor; factored again in ",
                  step.layers.name(), ", the leading minor of order ", found.order(),
@@ -361,7 +366,7 @@ void CholeskyFactor<ExecutionSpace>::refactor(ExecutionSpace const& exec, Matrix
                  " x ", A.extent(1), ", the factor of order ", n);
   s.use(exec);
   if (s.reserve.bytes() < s.report.peak_bytes) s.reserve = {s.exec, s.report.peak_bytes};
-  LayerList const layers = s.steps.front().layers;
+  LayerList const layers = s.ladder.steps().front().layers;
   s.take(A, layers);
 }
 

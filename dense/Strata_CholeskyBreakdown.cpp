@@ -119,7 +119,7 @@ Breakdown CholeskyFactor<ExecutionSpace>::State::look_into(Tree const& failed, s
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
   auto const step = fp64_step();
-  if (next_step > 0) drop_tree();  // of a rung that broke down
+  if (ladder.next() > 0) drop_tree();  // of a rung that broke down
   Breakdown breakdown;
   Info const found = note_attempt(step, [&] {
     Tree block(exec, order, step.layers, automatic_leaf_size<ExecutionSpace>(order, step.layers),
@@ -134,7 +134,7 @@ void CholeskyFactor<ExecutionSpace>::State::find_minor(std::int64_t order) {
     if (found.ok())
       minors = order;
     else
-      next_step = steps.size() - 1;
+      ladder.go_to(ladder.steps().size() - 1);
     return;
   }
   end_ladder();

@@ -100,7 +100,7 @@ TileFactor<Exec>::State::State(DeviceTeam<Exec> const& given, TileMatrix<Exec>&&
     : team(given),
       solving(given),
       options(choices),
-      steps(steps_of(filled, choices)),
+      ladder(steps_of(filled, choices)),
       factored(filled.order() == 0),
       report(report_of(filled, choices)),
       matrix(std::move(filled)) {}
@@ -108,34 +108,36 @@ TileFactor<Exec>::State::State(DeviceTeam<Exec> const& given, TileMatrix<Exec>&&
 template <class Exec>
 bool TileFactor<Exec>::State::climb() {
   Info found = Info::success();
-  while (!at_the_top()) {
-    std::size_t const number = next_step++;
-    CholeskyReport before = report;
-    try {
-      found = attempt(number);
-    } catch (MemoryError const& error) {
-      if (report.attempts.empty()) throw;
-      report = std::move(before);  // of the rung that holds
-      auto const tell = [&] {
-        throw MemoryError(strata::detail::message(
-            "cholesky: ", reason(report.attempts.back()),
-            " with tiles below fp64, and the next rung of the ladder can't be had: ",
-            error.what()));
-      };
-      if (matrix.comm() && is_agreed(error)) matrix.comm()->agree(tell);
-      tell();
-    }
-    auto const outcome = found.ok() ? Outcome::Held : Outcome::BrokeDown;
-    report.attempts.push_back(
-        {{{report.rung, outcome}, found.order(), fill_seconds, report.factor_seconds},
-         matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
-         report.histogram,
-         matrix.rule().layers});
-    if (!found.ok()) continue;
-    held = number;
-    return true;
-  }
-  info = found;
+  CholeskyReport before;
+  bool const is_held = ladder.climb(
+      [&](detail::LadderStep const&) {
+        before = report;
+        return attempt(ladder.number());
+      },
+      [&](MemoryError const& error) -> Info {
+        if (report.attempts.empty()) throw;
+        report = std::move(before);  // of the rung that holds
+        auto const tell = [&] {
+          throw MemoryError(strata::detail::message(
+              "cholesky: ", reason(report.attempts.back()),
+              " with tiles below fp64, and the next rung of the ladder can't be had: ",
+              error.what()));
+        };
+        if (matrix.comm() && is_agreed(error)) matrix.comm()->agree(tell);
+        tell();
+        return found;
+      },
+      [&](Info const& now) {
+        found = now;
+        auto const outcome = now.ok() ? Outcome::Held : Outcome::BrokeDown;
+        report.attempts.push_back(
+            {{{report.rung, outcome}, now.order(), fill_seconds, report.factor_seconds},
+             matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
+             report.histogram,
+             matrix.rule().layers});
+        return now.ok();
+      });
+  if (!is_held) info = found;
   return found.ok();
 }
 
@@ -144,7 +146,7 @@ template <class Exec>
 Info TileFactor<Exec>::State::attempt(std::size_t number) {
   detail::Loan<Exec> const loan(team);
   Communicator const* const comm = matrix.comm();
-  detail::LadderStep const& step = steps[number];
+  detail::LadderStep const& step = ladder.steps()[number];
   bool const is_first = report.attempts.empty();
   PrecisionMap const map = is_first ? matrix.map() : precision_map(matrix.norms(), step.rule);
   std::size_t least = 0;
@@ -192,7 +194,7 @@ void TileFactor<Exec>::State::need_factor(char const* function) {
   STRATA_REQUIRE(ValueError, info.ok(), function, ": there is no factor; the minor of order ",
                  info.order(), " is not positive");
   if (factored) return;
-  Info const found = attempt(held);
+  Info const found = attempt(ladder.number_held());
   STRATA_REQUIRE(ValueError, found.ok(), function,
                  ": there is no factor; factored again, the minor of order ", found.order(),
                  " is not positive: A has changed");

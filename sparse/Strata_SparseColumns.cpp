@@ -122,8 +122,9 @@ SparseReport SparseSolver<Exec>::Impl::report_abreast(KrylovReport const& krylov
                                                       double column_tolerance) {
   SparseReport report = base;
   auto const& candidate = choices[first];
-  Run const how{candidate, first_precision(candidate, options.precision)};
-  take(report, how, "abreast with " + std::to_string(count - 1) + " other columns", krylov);
+  Run const how{candidate, "abreast with " + std::to_string(count - 1) + " other columns",
+                first_precision(candidate, options.precision)};
+  take(report, how, krylov);
   report.relative_residual = krylov.relative_residual;
   report.backward_error = krylov.backward_error;
   report.tolerance = column_tolerance;

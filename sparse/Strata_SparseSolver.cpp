@@ -28,13 +28,6 @@
 #include <utility>
 
 namespace strata::sparse {
-namespace {
-
-Precision next_higher(Precision precision) {
-  return detail::is_16_bit(precision) ? Precision::fp32 : Precision::fp64;
-}
-
-}  // namespace
 
 template <class Exec>
 void SparseSolver<Exec>::Impl::check(AskedMethod const& asked) const {
@@ -109,167 +102,29 @@ void SparseSolver<Exec>::Impl::choose(Exec const& exec, Impl const* old) {
 
 template <class Exec>
 void SparseSolver<Exec>::Impl::prepare_first(Exec const& exec) {
-  for (;; ++first) {
-    auto const& candidate = choices[first];
-    try {
-      (void)method.prepare(exec, candidate, first_precision(candidate, options.precision));
-    } catch (MemoryError const&) {  // the same on all ranks
-      if (first + 1 == choices.size()) throw;
-      continue;
-    }
-    bool const is_singular = method.preconditioners().facts().is_singular;
-    if (is_singular && options.solver != SolverKind::Direct && first + 1 < choices.size()) continue;
-    base.solver = candidate.solver;
-    base.precision = first_precision(candidate, options.precision);
-    describe(base);
-    base.preconditioner_bytes = method.bytes();
-    return;
-  }
-}
-
-template <class Exec>
-KrylovOptions SparseSolver<Exec>::Impl::krylov_options(Candidate const& candidate,
-                                                       Precision precision, bool is_last,
-                                                       std::int64_t used) const {
-  constexpr double low_precision_factor = 0.5, restart_factor = 0.999;
-  constexpr int restart_of_direct = 8;  // refinement takes a few steps
-  bool const is_cg = candidate.solver == SolverKind::ConjugateGradients;
-  int const restart = candidate.preconditioner == PreconditionerKind::Direct ? restart_of_direct
-                      : candidate.restart > 0                                ? candidate.restart
-                      : is_cg                                                ? options.restart
-                                                                             : base.restart;
-  std::int64_t const left = options.max_iterations - used;
-  KrylovOptions krylov{restart, goal, is_last ? left : (left + 1) / 2};
-  krylov.stop = options.stop;
-  krylov.stall_factor = is_cg && !detail::is_16_bit(precision) ? 0
-                        : precision == Precision::fp64         ? restart_factor
-                                                               : low_precision_factor;
-  if (precision != Precision::fp64) krylov.cycle_floor = cycle_floor_of_fp32;
-  krylov.norm_A = std::isfinite(work.norm()) ? work.norm() : 0;
-  if (options.monitor)
-    krylov.monitor = [this, used](std::int64_t iteration, double residual) {
-      options.monitor(used + iteration, residual);
-    };
-  return krylov;
-}
-
-template <class Exec>
-KrylovReport SparseSolver<Exec>::Impl::run(Exec const& exec, Run& how, std::int64_t used,
-                                           Wide const& b, Wide const& x) {
-  how.set_up_seconds = method.prepare(exec, how.candidate, how.precision);
-  base.preconditioner_bytes = method.bytes();
-  if (!how.is_last && method.preconditioners().facts().is_singular) {
-    KrylovReport none;
-    none.status = KrylovStatus::Breakdown;
-    none.relative_residual = std::nan("");
-    return none;
-  }
-  auto krylov = krylov_options(how.candidate, how.precision, how.is_last, used);
-  krylov.gives_up = how.gives_up;
-  return method.solve(exec, krylov, b, x, norms);
-}
-
-template <class Exec>
-void SparseSolver<Exec>::Impl::describe(SparseReport& report) {
-  auto const facts = method.preconditioners().facts();
-  report.preconditioner = facts.kind;
-  report.levels.clear();
-  for (auto const& level : facts.levels) report.levels.push_back({level.rows, level.entries});
-  report.operator_complexity = facts.operator_complexity;
-  report.direct_coarse_solve = facts.direct_coarse_solve;
-  report.block_size = facts.block_size;
-  report.modes = facts.modes;
-  report.has_old_pattern = facts.has_old_pattern;
-  report.incomplete = {facts.incomplete.fill, facts.incomplete.entries, facts.incomplete.shift,
-                       facts.incomplete.replaced};
-}
-
-template <class Exec>
-void SparseSolver<Exec>::Impl::take(SparseReport& report, Run const& how, std::string const& reason,
-                                    KrylovReport const& krylov) {
-  report.solver = how.candidate.solver;
-  report.precision = how.precision;
-  describe(report);
-  bool const is_first = report.attempts.empty() || report.attempts.back().reason != reason;
-  Rung const rung = is_first                           ? Rung::AsAsked
-                    : how.precision == Precision::fp64 ? Rung::Fp64
-                                                       : Rung::HigherPrecision;
-  report.attempts.push_back({{rung, outcome_of(krylov.status)},
-                             how.candidate.solver,
-                             how.candidate.preconditioner,
-                             reason,
-                             how.set_up_seconds,
-                             how.precision,
-                             krylov});
-  report.status = krylov.status;
-  report.iterations += krylov.iterations;
-  report.condition_at_least = std::max(report.condition_at_least, krylov.condition);
-  if (!std::isnan(krylov.forward_error)) report.forward_error = krylov.forward_error;
-  if (report.preconditioner == PreconditionerKind::Direct)  // one step tells nothing of the others
-    report.forward_error = std::max(report.forward_error, 0x1p-53 * report.condition_at_least);
-}
-
-template <class Exec>
-bool SparseSolver<Exec>::Impl::climb_with(Exec const& exec, std::vector<std::size_t>& order,
-                                          std::size_t at, std::string const& reason, Wide const& b,
-                                          Wide const& x, SparseReport& report) {
-  constexpr double fallen = 0.1;  // of the residual, for a higher precision to be worth its while
-  std::size_t const number = order[at];
-  bool const chooses = options.preconditioner == PreconditionerKind::Automatic;
-  bool const is_last = at + 1 == order.size();
-  Run how{choices[number], first_precision(choices[number], options.precision), 0,
-          is_last || !chooses};
-  std::vector<Candidate> others;
-  for (std::size_t k = at + 1; chooses && k < order.size(); ++k)
-    others.push_back(choices[order[k]]);
-  Patience patience(how.candidate, others, goal);
-  bool has_given_up = false;
-  how.gives_up = [&](std::int64_t iteration, double residual) {
-    return has_given_up = patience.gives_up(iteration, residual);
+  std::vector<std::size_t> numbers(choices.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  StepLadder<std::size_t> ladder(std::move(numbers));
+  ladder.go_to(first);
+  auto const precision_of = [&](std::size_t number) {
+    return first_precision(choices[number], options.precision);
   };
-  for (;; how.precision = next_higher(how.precision)) {
-    KrylovReport krylov;
-    try {
-      krylov = run(exec, how, report.iterations, b, x);
-    } catch (MemoryError const& error) {  // the same on all ranks
-      if (report.attempts.empty() && is_last) throw;
-      report.obstacle = error.what();
-      return !is_last;
-    }
-    take(report, how, reason, krylov);
-    if (report.solved()) first = number;
-    if (report.solved() || report.iterations >= options.max_iterations ||
-        !std::isfinite(krylov.initial_residual)) {
-      if (report.status == KrylovStatus::Stalled && report.iterations >= options.max_iterations)
-        report.status = KrylovStatus::IterationLimit;
-      return false;
-    }
-    if (krylov.status == KrylovStatus::IterationLimit) return !how.is_last;
-    bool const is_hopeful = is_last || !chooses || krylov.status == KrylovStatus::Breakdown ||
-                            krylov.relative_residual <= fallen;
-    auto const next = order.begin() + static_cast<std::ptrdiff_t>(at + 1);
-    auto const best = next + static_cast<std::ptrdiff_t>(has_given_up ? patience.next() : 0);
-    if (has_given_up) std::rotate(next, best, best + 1);
-    if (how.precision == Precision::fp64 || has_given_up || !is_hopeful)
-      return chooses || krylov.status == KrylovStatus::NotPositiveDefinite;
-  }
-}
-
-template <class Exec>
-void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const& x,
-                                     SparseReport& report) {
-  std::string reason = choices[first].reason;
-  std::vector<std::size_t> order(choices.size() - first);
-  std::iota(order.begin(), order.end(), first);
-  for (std::size_t at = 0; at < order.size(); ++at) {
-    auto const& candidate = choices[order[at]];
-    bool const is_indefinite =
-        !report.attempts.empty() && report.status == KrylovStatus::NotPositiveDefinite;
-    if (is_indefinite && candidate.solver == SolverKind::ConjugateGradients) continue;
-    if (!climb_with(exec, order, at, reason, b, x, report)) return;
-    auto const& attempts = report.attempts;
-    reason = why_next(candidate, attempts.empty() ? nullptr : &attempts.back().krylov);
-  }
+  (void)ladder.climb(
+      [&](std::size_t number) {
+        (void)method.prepare(exec, choices[number], precision_of(number));
+        bool const is_singular = method.preconditioners().facts().is_singular;
+        return !is_singular || options.solver == SolverKind::Direct || ladder.at_the_top();
+      },
+      [&](MemoryError const&) {  // the same on all ranks
+        if (ladder.at_the_top()) throw;
+        return false;
+      },
+      [](bool is_there) { return is_there; });
+  first = ladder.held();
+  base.solver = choices[first].solver;
+  base.precision = precision_of(first);
+  describe(base);
+  base.preconditioner_bytes = method.bytes();
 }
 
 // ||b - A x||, of the r that it makes.

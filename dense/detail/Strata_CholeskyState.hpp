@@ -4,6 +4,7 @@
 #define STRATA_DETAIL_CHOLESKY_STATE_HPP
 
 #include <core/Strata_MatrixRef.hpp>
+#include <core/Strata_StepLadder.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Buffer.hpp>
 #include <core/kokkos_ext/Strata_PoolReserve.hpp>
@@ -57,11 +58,15 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// From the factor that there is.
   bool climb(Climb how) override {
     report.attempts.back().outcome = outcome_of(how);
-    next_step = how == Climb::ToTheTop ? steps.size() - 1 : detail::next_layers(steps, next_step);
+    auto const& steps = ladder.steps();
+    ladder.go_to(how == Climb::ToTheTop ? steps.size() - 1
+                                        : detail::next_layers(steps, ladder.next()));
     return climb();
   }
-  void end_ladder() override { next_step = steps.size(); }
-  bool at_the_top() const override { return next_step >= steps.size(); }
+  void end_ladder() override { ladder.end(); }
+  bool at_the_top() const override { return ladder.at_the_top(); }
+  /// Whether an attempt on this rung serves, and then is the factor; else what comes next.
+  bool holds(Info found);
   /// Factor on one rung; an exception leaves no factor.
   Info attempt(detail::Step const& step, bool may_leave = true);
   /// The tree of a step, if it is not there.
@@ -102,7 +107,7 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// On the instance of `use`, which the argument is.
   RefinementOperators<ExecutionSpace> operators(ExecutionSpace const&) override;
   Patience patience() const override {
-    return detail::patience<ExecutionSpace>(n, report.layers, steps[next_step].layers);
+    return detail::patience<ExecutionSpace>(n, report.layers, ladder.steps()[ladder.next()].layers);
   }
   /// The sums of log l_ii, of each leaf in the tree's order, and 2 sum_i log d_i. Fences.
   struct Logarithms {
@@ -179,12 +184,10 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   Buffer<ExecutionSpace> analysis_memory;                       // of `room` and `pivot`
   detail::AnalysisRoom<memory_space> room;
   detail::Analysis<memory_space> analysis;
-  Info64 pivot;  // the first that was not positive
-  std::vector<detail::Step> steps;
-  std::size_t next_step = 0;
-  std::size_t held = 0;      // the step whose factor there is, or was
-  bool factored = false;     // the tree holds it
-  bool is_loaded = false;    // the tree's working blocks, by the analysis
+  Info64 pivot;                     // the first that was not positive
+  StepLadder<detail::Step> ladder;  // whose `held` is the step whose factor there is, or was
+  bool factored = false;            // the tree holds it
+  bool is_loaded = false;           // the tree's working blocks, by the analysis
   bool is_foretold = false;  // the last attempt ended where its pivots told that it would not serve
   bool refused = false;      // the matrix: `take` threw
   std::int64_t minors = 0;   // leading minors up to this order are positive in fp64

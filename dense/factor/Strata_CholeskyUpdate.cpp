@@ -112,7 +112,7 @@ Info CholeskyFactor<ExecutionSpace>::State::change_anew(double sign, Block const
     analysis = detail::analyse(exec, uplo, A, options.equilibrate, room);
     LayerList const layers = report.layers;
     auto next =
-        std::make_unique<Tree>(exec, n, layers, leaf_size(layers), tree_options(steps[held]));
+        std::make_unique<Tree>(exec, n, layers, leaf_size(layers), tree_options(ladder.held()));
     load(*next, 0);
     Info const found = factor(*next, {});
     if (found.ok()) {
@@ -229,7 +229,7 @@ void CholeskyFactor<ExecutionSpace>::State::take_factor(Block const& L, Block co
   Info64 next_pivot;
   try {
     LayerList const layers = report.layers;
-    next = std::make_unique<Tree>(exec, n, layers, leaf_size(layers), tree_options(steps[held]));
+    next = std::make_unique<Tree>(exec, n, layers, leaf_size(layers), tree_options(ladder.held()));
     memory = allocate_pieces(exec, "strata::dense::cholesky::vectors", [&](Pieces& pieces) {
       next_room.lay_out(pieces, n);
       pieces.lay_out(next_pivot);

@@ -24,9 +24,9 @@ namespace strata::dense {
 
 /// The rungs of the ladder of symmetric matrices, in their order.
 enum class SymmetricRung : std::uint8_t {
-  Layers,   ///< in the layers, after a random butterfly, without pivoting
-  Fp64,     ///< in fp64, after a random butterfly, without pivoting
-  Pivoted,  ///< in fp64, with pivots of order one and two: LAPACK's sytrf or cuSOLVER's
+  Layers,   ///< L D L^T in the layers, after a random butterfly, without pivoting
+  Fp64,     ///< L D L^T in fp64, after a random butterfly, without pivoting
+  Pivoted,  ///< pivots of order one and two in fp64: LAPACK's sytrf or cuSOLVER's
 };
 /// The names of its values, for `name_of` and `from_name`.
 constexpr auto names_of(SymmetricRung) {

@@ -21,7 +21,7 @@ struct ColumnCovariance {
   double sigma2, range, nu;
   MaternTable const* table = nullptr;
   Family family = Family::Matern;
-  bool is_added = false;  ///< to what is there
+  bool is_added = false;  ///< the covariance is added to what is there
 };
 
 /// C[i] = C(h_i) for the distances h_i of (x[i], y[i]) from a point in the plane, i < n, many at a

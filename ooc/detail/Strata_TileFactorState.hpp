@@ -3,6 +3,7 @@
 #ifndef STRATA_OOC_DETAIL_TILE_FACTOR_STATE_HPP
 #define STRATA_OOC_DETAIL_TILE_FACTOR_STATE_HPP
 
+#include <core/Strata_StepLadder.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/tiles/Strata_TileMatrix.hpp>
@@ -10,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace strata::ooc {
 
@@ -31,11 +31,11 @@ struct TileFactor<ExecutionSpace>::State final : dense::SpdFactor<ExecutionSpace
   /// Climbs from the factor that there is.
   bool climb(dense::Climb how) override {
     report.attempts.back().outcome = dense::outcome_of(how);
-    if (how == dense::Climb::ToTheTop) next_step = steps.size() - 1;
+    if (how == dense::Climb::ToTheTop) ladder.go_to(ladder.steps().size() - 1);
     return name_bad_alloc("cholesky", [&] { return climb(); });
   }
-  void end_ladder() override { next_step = steps.size(); }
-  bool at_the_top() const override { return next_step >= steps.size(); }
+  void end_ladder() override { ladder.end(); }
+  bool at_the_top() const override { return ladder.at_the_top(); }
   /// An iteration passes twice over the tiles and once over the generator, about as long as a
   /// factorisation takes for a thousand columns.
   dense::Patience patience() const override { return {40 + static_cast<int>(report.n / 1000)}; }
@@ -53,11 +53,9 @@ struct TileFactor<ExecutionSpace>::State final : dense::SpdFactor<ExecutionSpace
 
   DeviceTeam<ExecutionSpace> team, solving;  // that factors, that solves
   CholeskyOptions options;
-  std::vector<detail::LadderStep> steps;
-  std::size_t next_step = 0;
-  std::size_t held = 0;     // the step whose factor there is, or was
-  bool factored = false;    // the tiles hold it
-  double fill_seconds = 0;  // of the last attempt
+  StepLadder<detail::LadderStep> ladder;  // whose `held` is the step whose factor there is, or was
+  bool factored = false;                  // the tiles hold it
+  double fill_seconds = 0;                // of the last attempt
   Info info = Info::success();
   CholeskyReport report;
   TileMatrix<ExecutionSpace> matrix;

@@ -14,13 +14,13 @@
 namespace strata::sparse::detail {
 namespace {
 
-using RowNumbers = Abreast<double>;
+using ColumnNumbers = Abreast<double>;
 template <class Exec>
-using Wide = Vector<RowNumbers, typename Exec::memory_space>;
+using Wide = Vector<ColumnNumbers, typename Exec::memory_space>;
 
 /// Two sums of each column.
 struct TwoSums {
-  RowNumbers first, second;
+  ColumnNumbers first, second;
   KOKKOS_FUNCTION TwoSums() : first(0.0), second(0.0) {}
   KOKKOS_FUNCTION TwoSums& operator+=(TwoSums const& other) {
     first += other.first;
@@ -31,15 +31,15 @@ struct TwoSums {
 
 /// Largest magnitudes of each column, which a reduction "adds".
 struct Largest {
-  RowNumbers moved, moved_in_units, residual, size, size_in_units;
+  ColumnNumbers moved, moved_in_units, residual, size, size_in_units;
   KOKKOS_FUNCTION Largest()
       : moved(0.0), moved_in_units(0.0), residual(0.0), size(0.0), size_in_units(0.0) {}
   // A number that is none stays.
-  KOKKOS_FUNCTION static void raise(RowNumbers& most, int j, double value) {
+  KOKKOS_FUNCTION static void raise(ColumnNumbers& most, int j, double value) {
     if (!(value <= most.of[j])) most.of[j] = value;
   }
   KOKKOS_FUNCTION Largest& operator+=(Largest const& other) {
-    for (int j = 0; j < RowNumbers::count; ++j) {
+    for (int j = 0; j < ColumnNumbers::count; ++j) {
       raise(moved, j, other.moved.of[j]);
       raise(moved_in_units, j, other.moved_in_units.of[j]);
       raise(residual, j, other.residual.of[j]);
@@ -59,7 +59,7 @@ TwoSums two_products(Exec const& exec,
   Kokkos::parallel_reduce(
       "strata::sparse::AbreastCg::products", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, TwoSums& sum) {
-        RowNumbers const own(z(i));
+        ColumnNumbers const own(z(i));
         sum.first += own * r(i);
         sum.second += own * q(i);
       },
@@ -70,25 +70,25 @@ TwoSums two_products(Exec const& exec,
 
 // s = a r in s' type, 0 where a is.
 template <class Exec, class Scalar>
-void normalise(Exec const& exec, RowNumbers const& a, Wide<Exec> const& r,
+void normalise(Exec const& exec, ColumnNumbers const& a, Wide<Exec> const& r,
                Vector<Abreast<Scalar>, typename Exec::memory_space> const& s, std::int64_t rows) {
   Kokkos::parallel_for(
       "strata::sparse::AbreastCg::normalise", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
-        for (int j = 0; j < RowNumbers::count; ++j)
+        for (int j = 0; j < ColumnNumbers::count; ++j)
           s(i).of[j] = a.of[j] == 0 ? Scalar(0) : static_cast<Scalar>(a.of[j] * r(i).of[j]);
       });
 }
 
 // p = a z + beta p, without the old one where beta is 0.
 template <class Exec, class Scalar>
-void new_directions(Exec const& exec, RowNumbers const& a,
+void new_directions(Exec const& exec, ColumnNumbers const& a,
                     Vector<Abreast<Scalar>, typename Exec::memory_space> const& z,
-                    RowNumbers const& beta, Wide<Exec> const& p, std::int64_t rows) {
+                    ColumnNumbers const& beta, Wide<Exec> const& p, std::int64_t rows) {
   Kokkos::parallel_for(
       "strata::sparse::AbreastCg::directions", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
-        for (int j = 0; j < RowNumbers::count; ++j) {
+        for (int j = 0; j < ColumnNumbers::count; ++j) {
           double const old = beta.of[j] == 0 ? 0 : beta.of[j] * p(i).of[j];
           p(i).of[j] = a.of[j] * static_cast<double>(z(i).of[j]) + old;
         }
@@ -97,15 +97,15 @@ void new_directions(Exec const& exec, RowNumbers const& a,
 
 // x += alpha p, r -= alpha q; the squares of ||r||.
 template <class Exec>
-RowNumbers advance(Exec const& exec, RowNumbers const& alpha, Wide<Exec> const& p,
-                   Wide<Exec> const& q, Wide<Exec> const& x, Wide<Exec> const& r,
-                   std::int64_t rows) {
+ColumnNumbers advance(Exec const& exec, ColumnNumbers const& alpha, Wide<Exec> const& p,
+                      Wide<Exec> const& q, Wide<Exec> const& x, Wide<Exec> const& r,
+                      std::int64_t rows) {
   TwoSums squares;
   Kokkos::parallel_reduce(
       "strata::sparse::AbreastCg::advance", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, TwoSums& sum) {
         x(i) += alpha * p(i);
-        RowNumbers const rest = r(i) - alpha * q(i);
+        ColumnNumbers const rest = r(i) - alpha * q(i);
         r(i) = rest;
         sum.first += rest * rest;
       },
@@ -125,9 +125,9 @@ Largest keep_and_compare(Exec const& exec, Wide<Exec> const& x, Wide<Exec> const
   Kokkos::parallel_reduce(
       "strata::sparse::AbreastCg::keep", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, Largest& most) {
-        RowNumbers const now = x(i), rest = r(i), old = kept(i);
+        ColumnNumbers const now = x(i), rest = r(i), old = kept(i);
         double const unit = has_units ? units(i) : 1;
-        for (int j = 0; j < RowNumbers::count; ++j) {
+        for (int j = 0; j < ColumnNumbers::count; ++j) {
           double const moved = Kokkos::abs(now.of[j] - old.of[j]), size = Kokkos::abs(now.of[j]);
           Largest::raise(most.moved, j, moved);
           Largest::raise(most.moved_in_units, j, unit * moved);
@@ -144,19 +144,20 @@ Largest keep_and_compare(Exec const& exec, Wide<Exec> const& x, Wide<Exec> const
 
 // ||v|| of each column, and its largest magnitude.
 template <class Exec>
-std::pair<RowNumbers, RowNumbers> sizes(Exec const& exec, Wide<Exec> const& v, std::int64_t rows) {
+std::pair<ColumnNumbers, ColumnNumbers> sizes(Exec const& exec, Wide<Exec> const& v,
+                                              std::int64_t rows) {
   TwoSums const squares = two_products(exec, v, v, v, rows);
   Largest largest;
   Kokkos::parallel_reduce(
       "strata::sparse::AbreastCg::largest", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, Largest& most) {
-        for (int j = 0; j < RowNumbers::count; ++j)
+        for (int j = 0; j < ColumnNumbers::count; ++j)
           Largest::raise(most.size, j, Kokkos::abs(v(i).of[j]));
       },
       largest);
   exec.fence("strata::sparse::AbreastCg::largest");
-  RowNumbers norms(0.0);
-  for (int j = 0; j < RowNumbers::count; ++j) norms.of[j] = std::sqrt(squares.first.of[j]);
+  ColumnNumbers norms(0.0);
+  for (int j = 0; j < ColumnNumbers::count; ++j) norms.of[j] = std::sqrt(squares.first.of[j]);
   return {norms, largest.size};
 }
 
@@ -171,7 +172,7 @@ AbreastCg<Exec>::AbreastCg(Exec const& exec, DistributedMatrix<Exec> const& A,
                            Vector<double, MemorySpace> const& units)
     : A_(A), M_(M), options_(checked(options, "CG")), units_(units), largest_b_(0.0) {
   auto const vector = [&](char const* label) {
-    return A_.template allocate<RowNumbers>(exec, label);
+    return A_.template allocate<ColumnNumbers>(exec, label);
   };
   r_ = vector("strata::sparse::AbreastCg::r");
   p_ = vector("strata::sparse::AbreastCg::p");
@@ -206,8 +207,8 @@ void AbreastCg<Exec>::begin(Exec const& exec, Wide const& B, Wide const& X,
         is_moderate(column.norm_b) && is_moderate(column.norm) && column.norm > column.goal;
   }
   Kokkos::deep_copy(exec, kept_, X);
-  Kokkos::deep_copy(exec, q_, RowNumbers(0.0));
-  Kokkos::deep_copy(exec, p_, RowNumbers(0.0));
+  Kokkos::deep_copy(exec, q_, ColumnNumbers(0.0));
+  Kokkos::deep_copy(exec, p_, ColumnNumbers(0.0));
 }
 
 template <class Exec>
@@ -229,7 +230,7 @@ void AbreastCg<Exec>::step(Exec const& exec, Preconditioner<Exec, Abreast<Scalar
                            Vector<Abreast<Scalar>, MemorySpace> const& s,
                            Vector<Abreast<Scalar>, MemorySpace> const& z, Wide const& X) {
   auto const rows = A_.rows();
-  RowNumbers a(0.0), length(0.0), beta(0.0), alpha(0.0);
+  ColumnNumbers a(0.0), length(0.0), beta(0.0), alpha(0.0);
   int const count = static_cast<int>(columns_.size());
   for (int j = 0; j < count; ++j) {
     auto const& column = columns_[static_cast<std::size_t>(j)];

@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_DETAIL_SPARSE_SOLVER_IMPL_HPP
 #define STRATA_SPARSE_DETAIL_SPARSE_SOLVER_IMPL_HPP
 
+#include <core/Strata_StepLadder.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/choice/Strata_Candidates.hpp>
 #include <sparse/detail/Strata_CandidateRun.hpp>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,12 +34,29 @@ template <class Exec>
 struct SparseSolver<Exec>::Impl {
   using Wide = Vector<double, MemorySpace>;
   using Block = VectorBlock<MemorySpace>;
+  /// A method in a precision.
+  struct Step {
+    std::size_t candidate = 0;
+    Precision precision = Precision::fp64;
+  };
   struct Run {
     Candidate candidate;
+    std::string reason;  // why it is tried
     Precision precision = Precision::fp64;
     double set_up_seconds = 0;
     bool is_last = true;  // no other comes after it, which may have all iterations that are left
     std::function<bool(std::int64_t, double)> gives_up = {};
+  };
+  /// Where a climb is.
+  struct Ascent {
+    StepLadder<Step> ladder;
+    Run how;
+    std::vector<std::size_t> others;   // candidates behind this one
+    std::optional<Patience> patience;  // with it
+    bool is_last = false;              // there is no other
+    bool has_given_up = false;
+
+    bool is_of_now(Step const& step) const { return step.candidate == ladder.now().candidate; }
   };
 
   DistributedMatrix<Exec> A;
@@ -63,12 +82,12 @@ struct SparseSolver<Exec>::Impl {
   KrylovReport run(Exec const& exec, Run& how, std::int64_t used, Wide const& b, Wide const& x);
   KrylovOptions krylov_options(Candidate const& candidate, Precision precision, bool is_last,
                                std::int64_t used) const;
-  void take(SparseReport& report, Run const& how, std::string const& reason,
-            KrylovReport const& krylov);
-  // The attempts with order[at], from precision to precision; whether the next may go on, which is
-  // put behind it.
-  bool climb_with(Exec const& exec, std::vector<std::size_t>& order, std::size_t at,
-                  std::string const& reason, Wide const& b, Wide const& x, SparseReport& report);
+  void take(SparseReport& report, Run const& how, KrylovReport const& krylov);
+  // The candidates from `first` on, each from precision to precision.
+  std::vector<Step> steps() const;
+  void begin_candidate(Ascent& at, SparseReport const& report) const;
+  // Whether this attempt ends the climb well; else what comes next.
+  bool holds(Ascent& at, KrylovReport const& krylov, SparseReport& report);
   void climb(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report);
   // The tolerance of the relative residual, for a b with this norm.
   double tolerance_for(double norm_b) const {

@@ -23,7 +23,6 @@ LONGER_FILES = {
     "dense/detail/Strata_TreeRecursion.cpp": 450,
     "python/strata/dense.py": 450,
     "python/strata/sparse.py": 450,
-    "sparse/Strata_SparseSolver.cpp": 500,
     "unit_tests/apps/StrataTest_Mle.py": 900,
     "unit_tests/apps/StrataTest_Solve.py": 450,
     "unit_tests/apps/StrataTest_SolveOutOfCore.py": 700,

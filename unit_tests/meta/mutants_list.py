@@ -68,7 +68,7 @@ ONCE_UNSEEN = [
            "dense", "Convergence*"),
     Mutant("CG leaves a worse x", "sparse/krylov/detail/Strata_KeptIterate.hpp", "if («has_kept && !(norm <= norm_)»)", "false",
            "sparse", "ConjugateGradientsTest*"),
-    Mutant("the first rung is made again", "ooc/Strata_Cholesky.cpp", "held = «number»;", "std::size_t(0)", "ooc", "OocSolve*"),
+    Mutant("the first rung is made again", "core/Strata_StepLadder.hpp", "held_ = «now_»;", "std::size_t(0)", "ooc", "OocSolve*"),
     Mutant("this rank's seconds", HPGMXP, "phase.seconds = «comm.max(phase.seconds)»", "phase.seconds", "sparse", "HpgmxpRun*TimesSolves*", 2),
     Mutant("a breakdown is finite", HPGMXP, "is_finite = «is_finite && report.status != KrylovStatus::Breakdown»", "is_finite",
            "sparse", "Hpgmxp.*"),

@@ -26,7 +26,7 @@ class Butterfly {
   /// Some vectors, column by column.
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, memory_space>;
 
-  /// Of vectors of order n; fixed seed. Enqueued.
+  /// A butterfly for vectors of order n; fixed seed. Enqueued.
   Butterfly(ExecutionSpace const& exec, std::int64_t n);
 
   /// The order with what is added.

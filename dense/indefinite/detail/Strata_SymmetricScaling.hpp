@@ -14,7 +14,7 @@ namespace strata::dense::detail {
 /// D with H = D A D, of whose rows the largest magnitude is about one.
 template <class MemorySpace>
 struct SymmetricScaling {
-  Kokkos::View<int*, MemorySpace> exponents;  ///< of D
+  Kokkos::View<int*, MemorySpace> exponents;  ///< D's
   Kokkos::View<double*, MemorySpace> d;       ///< powers of two
   int smallest = 0, largest = 0;              ///< exponents of D
   double sum_of_exponents = 0;

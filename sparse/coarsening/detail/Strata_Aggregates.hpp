@@ -13,7 +13,7 @@ namespace strata::sparse::detail {
 /// Which rows make a coarse row together, numbered in the order of their roots.
 template <class Exec>
 struct RowAggregates {
-  std::int64_t count = 0;               ///< of this rank
+  std::int64_t count = 0;               ///< aggregates of this rank
   PooledVector<std::int32_t, Exec> of;  ///< each row's, over the border too; -1: none
   Components<Exec> component;           ///< components of the aggregates; empty where the rows' are
   /// Aggregates of other ranks are numbered with this rank's in the order of the whole matrix:

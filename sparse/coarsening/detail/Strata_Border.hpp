@@ -46,7 +46,7 @@ class Border {
 
   /// Whether it holds on one rank at least. Collective.
   bool any(bool mine) const { return is_whole() ? mine : comm_.max(mine ? 1 : 0) > 0; }
-  /// Of all ranks. Collective.
+  /// The sum over all ranks. Collective.
   std::int64_t sum(std::int64_t mine) const;
   double sum(double mine) const;
   /// `Communicator::agree`.

@@ -12,9 +12,7 @@
 namespace strata::sparse::detail {
 namespace {
 
-// A row's state: is_out; undecided, by its priority; root. A root is above all priorities.
-constexpr std::uint64_t is_out = 0, is_root = ~std::uint64_t{0};
-
+// A chosen row is a root.
 template <class Space>
 struct Rounds {
   Vector<std::int64_t, Space> begin;
@@ -74,22 +72,12 @@ void decide(Exec const& exec, Vector<std::int32_t, Space> const& list, std::int6
           std::uint64_t const other = g.largest(g.column(at));
           most = other > most ? other : most;
         }
-        if (most == is_root)
+        if (most == is_chosen)
           g.state(i) = is_out;
         else if (most == g.state(i))
-          g.state(i) = is_root;
+          g.state(i) = is_chosen;
       });
 }
-
-KOKKOS_INLINE_FUNCTION bool is_undecided(std::uint64_t state) {
-  return state != is_out && state != is_root;
-}
-
-template <class Space>
-struct IsUndecided {
-  Vector<std::uint64_t, Space> state;
-  KOKKOS_FUNCTION bool operator()(std::int64_t i) const { return is_undecided(state(i)); }
-};
 
 /// Whether undecided rows may meet on a row's couplings. What the others have around them is final,
 /// and is set.
@@ -97,13 +85,13 @@ template <class Space>
 struct IsOnPath {
   Rounds<Space> g;
   KOKKOS_FUNCTION bool operator()(std::int64_t i) const {
-    bool keep = is_undecided(g.state(i)), has_root = g.state(i) == is_root;
+    bool keep = is_undecided(g.state(i)), has_root = g.state(i) == is_chosen;
     for (std::int64_t e = g.begin(i); e < g.begin(i + 1) && !keep; ++e) {
       std::uint64_t const other = g.state(g.column(e));
       keep = is_undecided(other);
-      has_root = has_root || other == is_root;
+      has_root = has_root || other == is_chosen;
     }
-    if (!keep) g.largest(i) = has_root ? is_root : is_out;
+    if (!keep) g.largest(i) = has_root ? is_chosen : is_out;
     return keep;
   }
 };
@@ -113,7 +101,7 @@ void mark_roots(Exec const& exec, std::int64_t rows, Rounds<Space> const& g,
                 Vector<std::int32_t, Space> const& mark) {
   Kokkos::parallel_for(
       "strata::sparse::independent_set::roots", RowPolicy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i) { mark(i) = g.state(i) == is_root ? 1 : 0; });
+      KOKKOS_LAMBDA(std::int64_t i) { mark(i) = g.state(i) == is_chosen ? 1 : 0; });
 }
 
 }  // namespace

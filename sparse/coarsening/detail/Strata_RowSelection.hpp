@@ -11,6 +11,19 @@
 
 namespace strata::sparse::detail {
 
+/// States of a row while rounds select rows: out; undecided, which is its priority; chosen, above
+/// all priorities.
+constexpr std::uint64_t is_out = 0, is_chosen = ~std::uint64_t{0};
+KOKKOS_INLINE_FUNCTION bool is_undecided(std::uint64_t state) {
+  return state != is_out && state != is_chosen;
+}
+/// Whether a row is undecided.
+template <class Space>
+struct IsUndecided {
+  Vector<std::uint64_t, Space> state;
+  KOKKOS_FUNCTION bool operator()(std::int64_t i) const { return is_undecided(state(i)); }
+};
+
 /// The list 0, 1, ... of all rows. Enqueued. Throws MemoryError.
 template <class Exec>
 PooledVector<std::int32_t, Exec> listed_rows(Exec const& exec, std::int64_t rows) {

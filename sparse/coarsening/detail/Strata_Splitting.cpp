@@ -47,9 +47,7 @@ struct DependsOn {
   }
 };
 
-// A row's state: fine; undecided, by its priority; coarse, above all priorities.
-constexpr std::uint64_t is_fine = 0, is_coarse = ~std::uint64_t{0};
-
+// A chosen row is coarse, and one that is out is fine.
 template <class Space>
 struct Splitting {
   Vector<std::int64_t, Space> begin;
@@ -57,10 +55,6 @@ struct Splitting {
   TransposedRows<Space> dependent;  // rows that depend on a row
   Vector<std::uint64_t, Space> state;
   Vector<std::int32_t, Space> is_new;  // coarse by this round
-
-  KOKKOS_FUNCTION bool is_undecided(std::int64_t i) const {
-    return state(i) != is_fine && state(i) != is_coarse;
-  }
 };
 
 template <class Exec, class Space>
@@ -72,7 +66,7 @@ void set_priorities(Exec const& exec, std::int64_t rows, int bits, std::int64_t 
         auto const measure =
             static_cast<std::uint64_t>(g.dependent.begin(i + 1) - g.dependent.begin(i));
         auto const number = static_cast<std::uint32_t>(first + i);  // in the whole matrix
-        g.state(i) = measure == 0 ? is_fine : (measure << 32) | mixed(number, bits, 0);
+        g.state(i) = measure == 0 ? is_out : (measure << 32) | mixed(number, bits, 0);
         g.is_new(i) = 0;
       });
 }
@@ -88,11 +82,11 @@ void choose_coarse(Exec const& exec, Vector<std::int32_t, Space> const& list, st
         std::uint64_t const own = g.state(i);
         bool is_highest = true;
         for (std::int64_t at = g.begin(i); at < g.begin(i + 1) && is_highest; ++at)
-          is_highest = !(g.is_undecided(g.column(at)) && g.state(g.column(at)) > own);
+          is_highest = !(is_undecided(g.state(g.column(at))) && g.state(g.column(at)) > own);
         for (std::int64_t at = g.dependent.begin(i); at < g.dependent.begin(i + 1) && is_highest;
              ++at) {
           auto const j = static_cast<std::int64_t>(g.dependent.place(at) >> 32);
-          is_highest = !(g.is_undecided(j) && g.state(j) > own);
+          is_highest = !(is_undecided(g.state(j)) && g.state(j) > own);
         }
         g.is_new(i) = is_highest ? 1 : 0;
       });
@@ -110,23 +104,16 @@ void settle(Exec const& exec, Vector<std::int32_t, Space> const& list, std::int6
         for (std::int64_t at = g.begin(i); at < g.begin(i + 1) && !depends; ++at)
           depends = g.is_new(g.column(at)) > 0;
         if (g.is_new(i) > 0)
-          g.state(i) = is_coarse;
+          g.state(i) = is_chosen;
         else if (depends)
-          g.state(i) = is_fine;
+          g.state(i) = is_out;
       });
 }
 
 template <class Space>
-struct IsUnsettled {
-  Vector<std::uint64_t, Space> state;
-  KOKKOS_FUNCTION bool operator()(std::int64_t i) const {
-    return state(i) != is_fine && state(i) != is_coarse;
-  }
-};
-template <class Space>
 struct IsCoarse {
   Vector<std::uint64_t, Space> state;
-  KOKKOS_FUNCTION bool operator()(std::int64_t i) const { return state(i) == is_coarse; }
+  KOKKOS_FUNCTION bool operator()(std::int64_t i) const { return state(i) == is_chosen; }
 };
 
 }  // namespace
@@ -163,15 +150,15 @@ RowAggregates<Exec> splitting(Exec const& exec, StrongGraph<Exec> const& S,
   set_priorities(exec, rows, bits_for(border.everyones(rows)), border.first(), g);
   border.fill(exec, state.view());
   border.fill(exec, is_new.view());
-  IsUnsettled<Space> const is_undecided{state};
-  std::int64_t left = select_rows(exec, undecided.view(), rows, is_undecided, spare.view());
+  IsUndecided<Space> const is_left{state};
+  std::int64_t left = select_rows(exec, undecided.view(), rows, is_left, spare.view());
   while (border.any(left > 0)) {
     std::swap(undecided, spare);
     choose_coarse(exec, undecided.view(), left, g);
     border.fill(exec, is_new.view());
     settle(exec, undecided.view(), left, g);
     border.fill(exec, state.view());
-    left = select_rows(exec, undecided.view(), left, is_undecided, spare.view());
+    left = select_rows(exec, undecided.view(), left, is_left, spare.view());
   }
   Vector<std::int32_t, Space> const own(result.of.data(), static_cast<std::size_t>(rows));
   result.count = number_rows(exec, IsCoarse<Space>{state}, own);

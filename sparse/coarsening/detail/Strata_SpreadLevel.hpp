@@ -14,12 +14,12 @@ namespace strata::sparse::detail {
 
 /// A level that is spread over ranks, on the hosts; each has the numbers of its own rows.
 struct SpreadLevel {
-  HostRows rows;                         ///< with the whole matrix' columns
+  HostRows rows;                         ///< columns are the whole matrix'
   std::vector<std::int64_t> first_node;  ///< first node of each rank, and the end
   int height = 1;                        ///< rows of a node that are taken together
   int width = 0;                         ///< modes; 0: constants
-  std::vector<double> modes;             ///< of each row one number after the other
-  std::vector<double> component;         ///< of each row without modes; empty: all are of one
+  std::vector<double> modes;             ///< a row's numbers one after the other
+  std::vector<double> component;         ///< a row's component, without modes; empty: all are of one
   std::vector<double> unit;              ///< as `WholeLevel::unit`
   int block_size = 1;                    ///< unknowns of a node
   bool has_units = false;                ///< rows or columns were multiplied, of any rank
@@ -37,9 +37,9 @@ struct SpreadCoarsening {
 
 /// How a level is made coarser.
 struct SpreadChoice {
-  bool is_classical = false;    ///< by rows that are chosen, first
+  bool is_classical = false;    ///< rows are chosen, at first
   bool is_symmetric = true;     ///< R is P', else that of the unknowns that are multiplied
-  double strength = 0;          ///< of rows that are chosen
+  double strength = 0;          ///< strength of rows that are chosen
   double of_aggregates = 0;     ///< strength of rows that are aggregated
   double most_rows = 0;         ///< none where there would be more
   double largest = 0;           ///< eigenvalue of D^-1 A; 0: nothing is known
