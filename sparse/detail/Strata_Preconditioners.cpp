@@ -3,10 +3,10 @@
 #include <sparse/detail/Strata_Preconditioners.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/detail/Strata_WithoutMeans.hpp>
 #include <sparse/direct/Strata_SparseFactor.hpp>
 #include <sparse/incomplete/Strata_IncompleteFactor.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
-#include <sparse/detail/Strata_WithoutMeans.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 
 #include <type_traits>

@@ -153,7 +153,8 @@ KrylovReport GmresIr<Exec, Scalar, Stored>::Impl::solve(Exec const& exec, Wide c
   Region const region(exec, "strata::sparse::GmresIr::solve");
   detail::OuterIteration<Exec> outer(exec, A_, options_, b, x, outer_, norms);
   bool const is_replayed = replays();
-  return outer.run(options_.stall_factor, [&](auto& at) { return cycle(exec, at, x, is_replayed); });
+  return outer.run(options_.stall_factor,
+                   [&](auto& at) { return cycle(exec, at, x, is_replayed); });
 }
 
 #define STRATA_INSTANTIATE_GMRES(Space) \

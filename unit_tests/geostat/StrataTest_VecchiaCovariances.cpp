@@ -379,43 +379,4 @@ TYPED_TEST(VecchiaCovariancesTest, RefusesWhatIsNotPositiveDefinite) {
             std::string::npos);
 }
 
-TYPED_TEST(VecchiaCovariancesTest, CopiesWithKnownErrorsNeedNoNugget) {
-  TypeParam const exec;
-  Locations at = with_errors(synthetic_locations(20, 4));
-  at.x[7] = at.x[2], at.y[7] = at.y[2];
-  auto const y = some_values(20);
-  Covariance const c{1, 0.1, 0.5, 0};
-  auto const blocks = vecchia_blocks(at, {.neighbours = 19}).blocks;
-  Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, blocks);
-  EXPECT_NEAR(model.log_likelihood(exec, c).log_likelihood,
-              log_likelihood(exec, c, at, y).log_likelihood, 1e-9);
-  at.error_variances[7] = 0;  // the other observation there has an error
-  Vecchia<TypeParam> const one(exec, at, y, Mean::Constant, blocks);
-  EXPECT_NEAR(one.log_likelihood(exec, c).log_likelihood,
-              log_likelihood(exec, c, at, y).log_likelihood, 1e-9);
-  at.error_variances[2] = 0;
-  Vecchia<TypeParam> const other(exec, at, y, Mean::Constant, blocks);
-  EXPECT_THROW((void)other.log_likelihood(exec, c), ValueError);
-}
-
-// Two observations of a place, both with known errors. Without a nugget none can be a variation.
-TYPED_TEST(VecchiaCovariancesTest, CopiesArePredictedFromWhereNoNuggetVaries) {
-  TypeParam const exec;
-  Locations at = with_errors(synthetic_locations(20, 4));
-  at.x[7] = at.x[2], at.y[7] = at.y[2];
-  auto const y = some_values(20);
-  Vecchia<TypeParam> const model(exec, at, y, Mean::Constant,
-                                 vecchia_blocks(at, {.neighbours = 19}).blocks);
-  Covariance c{1, 0.1, 0.5, 0};
-  CovarianceFactor<TypeParam> factor(exec, c, at);
-  PredictionOptions whole;
-  auto const as_error = predict(exec, model, c, at, {}),
-             of_all = predict(exec, factor, y, at, Mean::Constant, whole);
-  whole.nugget = NuggetIs::Variation;
-  EXPECT_EQ(predict(exec, model, c, at, {.nugget = NuggetIs::Variation}).mean, as_error.mean);
-  EXPECT_EQ(predict(exec, factor, y, at, Mean::Constant, whole).mean, of_all.mean);
-  c.nugget = 0.1;
-  EXPECT_THROW((void)predict(exec, model, c, at, {.nugget = NuggetIs::Variation}), ValueError);
-}
-
 }  // namespace

@@ -104,7 +104,7 @@ PREDICTION, PROFILE, DEFAULTS = (f"geostat/Strata_{name}.cpp" for name in ("Pred
 
 # Of places that were chosen before their tests were looked at.
 SAMPLE = [
-    Mutant("error of x without u", CONDITION, "error = «std::max(solve.relative_residual, 0x1p-53)» *", "solve.relative_residual", "dense", "*"),
+    Mutant("error of x without u", CONDITION, "residual = «solve.relative_residual == 0 ? 0x1p-53 : solve.relative_residual»", "solve.relative_residual", "dense", "*"),
     Mutant("error of x of an unknown condition", CONDITION, "return «error < 1 && condition.converged» ?", "error < 1", "dense", "*"),
     Mutant("digits of natural logarithms", CONDITION, "std::clamp(0.0 - «std::log10(forward_error)»", "std::log(forward_error)", "dense", "*"),
     Mutant("breakdown by 16 times as much rounding", BREAKDOWN, "error = «units * static_cast<double>(n) * unit»",
@@ -118,7 +118,7 @@ SAMPLE = [
     Mutant("a doubtful solution stays", "dense/refine/Strata_SpdSolve.cpp", "«(!best_.converged || doubtful)») {", "!best_.converged", "dense", "*"),
     Mutant("log det without the scaling's rounding", SOLVE, "estimate.rounding_error += «0x1p-52 * std::abs(of_scaling)»", "0.0", "dense", "*"),
     Mutant("log det without its own rounding", SOLVE, "estimate.rounding_error += «0x1p-53 * std::abs(estimate.value)»", "0.0", "dense", "*"),
-    Mutant("residual without b", CONVERGENCE, "std::min(error, unit)) * «(1 + of_b)»", "1", "dense", "*"),
+    Mutant("residual without b", CONVERGENCE, "q.refined_error * «(1 + of_b)»", "1", "dense", "*"),
     Mutant("standard error of half the variance", LOG_DETERMINANT, "std::sqrt(«2 * all.square» /", "all.square", "dense", "*"),
     Mutant("a rule that has 4 standard errors fewer", "dense/refine/Strata_LogDeterminant.hpp", "return «4 * standard_error + quadrature_error + rounding_error»",
            "standard_error + quadrature_error + rounding_error", "dense", "*"),

@@ -19,7 +19,7 @@ struct SpreadLevel {
   int height = 1;                        ///< rows of a node that are taken together
   int width = 0;                         ///< modes; 0: constants
   std::vector<double> modes;             ///< a row's numbers one after the other
-  std::vector<double> component;         ///< a row's component, without modes; empty: all are of one
+  std::vector<double> component;         ///< a row's component, without modes; empty: all in one
   std::vector<double> unit;              ///< as `WholeLevel::unit`
   int block_size = 1;                    ///< unknowns of a node
   bool has_units = false;                ///< rows or columns were multiplied, of any rank
