@@ -137,8 +137,8 @@ typedef struct strata_solve_report {
   double backward_error;      /* max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf) */
   double hpl_scaled_residual; /* backward_error / (n 2^-52) */
   double seconds;             /* time without the factorisations of climbs */
-  double
-      relative_residual; /* max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) with D A D, and rounding */
+  /* max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) with D A D, and rounding */
+  double relative_residual;
 } strata_solve_report;
 
 /* A Cholesky factorisation in layers; opaque. */

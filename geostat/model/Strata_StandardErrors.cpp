@@ -66,8 +66,8 @@ double error_of_ratio(StandardErrors const& errors, Covariance const& theta) {
              : not_there;
 }
 
-// The information where the ranges along the major axis stay in place of the geometric means, which
-// is what stretch holds: d / d kappa is then less by half of what log range makes.
+// The information where the ranges along the major axis stay. The stretch keeps the geometric means
+// instead, so that d / d kappa is less by half of what log range makes.
 NineByNine with_major_ranges(NineByNine I, Covariance const& theta) {
   auto const subtract = [&](std::size_t of, double scale) {
     if (std::isnan(I[of][of]) || std::isnan(I[By::stretch][By::stretch])) return;

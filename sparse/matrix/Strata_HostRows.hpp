@@ -40,9 +40,9 @@ struct HostRows {
 /// file's order.
 HostRows host_rows(CoordinateMatrix const& A);
 
-/// Number of consecutive unknowns of a node: the largest of 2 to 6 that divides n, and with which
-/// the rows are stored in blocks of which a fifth or less is empty. Blocks that begin a row later
-/// must be worse. Else it is 1. `rows` are this rank's, the columns ascending. Collective.
+/// Number of consecutive unknowns of a node, the largest of 2 to 6 that divides n and gives blocks.
+/// At most a fifth of the blocks is empty then, and blocks that begin a row later are worse. Else
+/// it is 1. `rows` are this rank's, the columns ascending. Collective.
 int likely_block_size(Communicator const& comm, std::int64_t n, HostRows const& rows);
 
 /// The first row of each rank, and the end, where `rows` rows are spread in consecutive blocks that

@@ -12,9 +12,9 @@
 
 namespace strata::dense::detail {
 
-/// P, row by row as LAPACK's sytrf has it: p > 0: column k has a pivot of its own and was exchanged
-/// with column p, from 1; -p for both columns of a pivot of order two, the second of which was
-/// exchanged with column p.
+/// P, row by row as LAPACK's sytrf has it. With p > 0 column k has a pivot of its own and was
+/// exchanged with column p, from 1. -p stands for both columns of a pivot of order two. Its second
+/// one was exchanged with column p.
 template <class MemorySpace>
 using Pivots = Kokkos::View<std::int64_t*, MemorySpace>;
 

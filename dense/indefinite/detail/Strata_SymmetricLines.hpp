@@ -20,8 +20,8 @@ KOKKOS_INLINE_FUNCTION double times_power(double a, int k) {
   return a * two_to(half) * two_to(k - half);
 }
 
-/// The triangle of a symmetric matrix that is read, as it lies in memory: line l holds the elements
-/// (l, k) or (k, l), which are the same, of its `begin` to its `end`.
+/// The triangle of a symmetric matrix that is read, as it lies in memory. Line l holds the elements
+/// (l, k) from its `begin` to its `end`, which are the elements (k, l), too.
 struct SymmetricLines {
   double const* a = nullptr;
   std::int64_t n = 0, ld = 1;

@@ -62,9 +62,9 @@ struct LevelFacts {
   bool is_symmetric = true;
 };
 
-/// What A's columns are multiplied by, and of a symmetric one its rows, where constants in the
-/// unknowns that `facts.scale` divides are mapped nearer to 0 than others; A has its values so
-/// then. Else empty. Collective; fences. Throws MemoryError on all ranks.
+/// Factors of A's columns, and of a symmetric A's rows, with which A maps constants nearer to 0. A
+/// has its values so then, in the unknowns that `facts.scale` divides. Empty where there are none.
+/// Collective; fences. Throws MemoryError on all ranks.
 template <class Exec>
 PooledVector<double, Exec> take_best_unit(Exec const& exec, LocalCsr<Exec> const& A,
                                           LevelFacts<Exec> const& facts,
