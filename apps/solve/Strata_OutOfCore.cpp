@@ -19,7 +19,7 @@ namespace {
 
 using Exec = Kokkos::DefaultExecutionSpace;
 using Matrix = ooc::TileMatrix<Exec>;
-using Factor = ooc::TileFactor<Exec>;
+using TiledFactor = ooc::TileFactor<Exec>;
 
 // What is left of a run that is ended.
 std::string what_is_kept(SolveOptions const& options) {
@@ -49,7 +49,7 @@ Matrix fill(Exec const& exec, Problem const& problem, SolveOptions const& option
   return as_usage_of_ranks([&] { return Matrix::generate(exec, n, tile, problem.tiles, choices); });
 }
 
-void describe(Factor const& made, OutOfCoreResult& result) {
+void describe(TiledFactor const& made, OutOfCoreResult& result) {
   result.factor = made.report();
   result.info = made.info().order();
   result.map = made.matrix().map().to_text();
@@ -60,8 +60,8 @@ void describe(Factor const& made, OutOfCoreResult& result) {
   result.node_bytes = made.matrix().report().node_bytes;
 }
 
-Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& options,
-              Progress& progress, OutOfCoreResult& result) {
+TiledFactor factor(Exec const& exec, Problem const& problem, SolveOptions const& options,
+                   Progress& progress, OutOfCoreResult& result) {
   Stopwatch watch;
   progress.phase(words("filling tiles, n = ", problem.summary.n));
   Matrix matrix = fill(exec, problem, options, progress);
@@ -77,7 +77,7 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
     count(task);
   };
   choices.on_silence = warn_of_silence(options.comm.get(), progress);
-  Factor made = as_usage_of_ranks([&] {  // budgets and checkpoints are the user's
+  TiledFactor made = as_usage_of_ranks([&] {  // budgets and checkpoints are the user's
     return ooc::cholesky(tile_devices(options.tiles, options.comm.get()), std::move(matrix),
                          choices);
   });
@@ -86,8 +86,8 @@ Factor factor(Exec const& exec, Problem const& problem, SolveOptions const& opti
   return made;
 }
 
-void solve(Exec const& exec, Problem const& problem, SolveOptions const& options, Factor& factor,
-           Progress& progress, OutOfCoreResult& result) {
+void solve(Exec const& exec, Problem const& problem, SolveOptions const& options,
+           TiledFactor& factor, Progress& progress, OutOfCoreResult& result) {
   progress.phase("making the right-hand sides");
   Stopwatch watch;
   DeviceMatrix const B = right_hand_side(
@@ -121,7 +121,7 @@ OutOfCoreResult run_in_tiles(Problem const& problem, SolveOptions const& options
   OutOfCoreResult result(problem, options);
   result.checkpoint = options.checkpoint;
   result.rule = precision_rule(options.tiles);
-  Factor made = factor(exec, problem, options, progress, result);
+  TiledFactor made = factor(exec, problem, options, progress, result);
   if (result.info == 0) solve(exec, problem, options, made, progress, result);
   return result;
 }
