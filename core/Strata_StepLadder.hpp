@@ -19,11 +19,12 @@ template <class Step>
 class StepLadder {
  public:
   StepLadder() = default;
+  /// A ladder of these steps, from the lowest on.
   explicit StepLadder(std::vector<Step> steps) : steps_(std::move(steps)) {}
 
   /// All steps; those above may be changed, and their number may not.
   std::vector<Step>& steps() { return steps_; }
-  std::vector<Step> const& steps() const { return steps_; }
+  std::vector<Step> const& steps() const { return steps_; }  ///< all steps
   /// Whether no step is left.
   bool at_the_top() const { return next_ >= steps_.size(); }
   /// Number of the step that is tried next.

@@ -31,8 +31,8 @@ using strata::name_of;
 
 /// The family that a text names, or two in "exponential+spherical", whose covariances are added.
 struct Families {
-  Family first = Family::Matern;
-  std::optional<Family> second = {};
+  Family first = Family::Matern;      ///< family of the first structure
+  std::optional<Family> second = {};  ///< family of the second; none: there is one
 };
 /// Throws ValueError that names the families there are.
 Families families_of(std::string_view text);

@@ -45,7 +45,9 @@ class KrylovMethod {
   /// What a method does.
   struct Work {
     virtual ~Work() = default;
+    /// Bytes of vectors that the method holds.
     virtual std::int64_t bytes() const = 0;
+    /// Solves A x = b from x as given.
     virtual KrylovReport solve(Exec const& exec, Vector<double, MemorySpace> const& b,
                                Vector<double, MemorySpace> const& x,
                                detail::ResidualNorms<Exec> const* norms) = 0;
