@@ -292,9 +292,11 @@ void take(NineByNine const& traces, NineByNine const& more, FisherInformation& r
 std::size_t bytes_needed(Locations const& locations, Covariance const& c,
                          FisherOptions const& options, int ranks) {
   bool const has_second = c.second.has_value();
+  auto wanted = options.wanted;
+  wanted[range] = wanted[range] || options.directions;
   int const further =
       (options.directions ? 2 : 0) + (has_second ? 2 + (has_shape(c.second->family) ? 1 : 0) : 0);
-  return fisher_bytes_needed(locations.size(), options.wanted, ranks,
+  return fisher_bytes_needed(locations.size(), wanted, ranks,
                              has_second || !locations.error_variances.empty(), further);
 }
 

@@ -196,20 +196,28 @@ FactoredFit<Exec> fit(Exec const& exec, ooc::DeviceTeam<Exec> const& team,
 }
 
 std::array<std::string, 4> why_no_error(Fit const& found, std::array<bool, 4> const& fixed) {
-  constexpr double nothing = 1e-9;  // beside the nugget
+  constexpr double nothing = 1e-9;  // beside the nugget, or the field
   std::array<std::string, 4> result;
-  bool const is_noise = found.at_bound[0] && found.theta.sigma2 <= nothing * found.theta.nugget;
-  for (std::size_t k = 0; k < 4; ++k)
-    result[k] = fixed[k]                         ? "fixed"
-                : is_noise && (k == 1 || k == 2) ? "there is no spatial correlation"
-                : found.at_bound[k]              ? "at its bound"
-                                                 : "";
+  auto const& theta = found.theta;
+  bool const is_noise = found.at_bound[0] && theta.field() <= nothing * theta.nugget;
+  // All of the field is the second structure's.
+  bool const is_absent = found.at_bound[0] && theta.sigma2 <= 2 * nothing * theta.field();
+  for (std::size_t k = 0; k < 4; ++k) {
+    bool const is_of_shape = k == 1 || k == 2;
+    result[k] = fixed[k]                   ? "fixed"
+                : is_noise && is_of_shape  ? "there is no spatial correlation"
+                : is_absent && is_of_shape ? "this structure is not there"
+                : found.at_bound[k]        ? "at its bound"
+                                           : "";
+  }
   return result;
 }
 
 AlsoEstimated also_estimated(Fit const& found, FitOptions const& options) {
   AlsoEstimated result;
   result.directions = options.directions;
+  result.mean_range_stays = {!options.fixed[1] && found.at_bound[1],
+                             !options.fixed_second[1] && found.second_at_bound[1]};
   if (!found.theta.second) return result;
   bool const is_there = found.theta.second->sigma2 > 0;
   for (std::size_t k = 0; k < 3; ++k)

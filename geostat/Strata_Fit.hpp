@@ -172,7 +172,8 @@ template <class ExecutionSpace>
                                               FitOptions const& options);
 
 /// Reason why `standard_errors` has none for a parameter of a fit. The parameter was fixed, is on
-/// its bound, or means nothing, as range and nu where sigma2 is 0. Empty: it may have one.
+/// its bound, or means nothing, as range and nu where sigma2 is 0, or all is a second structure's.
+/// Empty: it may have one.
 std::array<std::string, 4> why_no_error(Fit const& found, std::array<bool, 4> const& fixed);
 
 /// What `standard_errors` may have an error of beside these four.

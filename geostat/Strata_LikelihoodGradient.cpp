@@ -203,9 +203,15 @@ class Information {
 
 Wanted wanted_of(Covariance const& c, std::array<bool, 4> const& parameters, bool directions) {
   bool const has_second = c.second.has_value();
-  return {parameters[0], parameters[1], parameters[2] && has_shape(c.family),
-          parameters[3], directions,    directions,
-          has_second,    has_second,    has_second && has_shape(c.second->family)};
+  return {parameters[0],
+          parameters[1] || directions,
+          parameters[2] && has_shape(c.family),
+          parameters[3],
+          directions,
+          directions,
+          has_second,
+          has_second,
+          has_second && has_shape(c.second->family)};
 }
 
 void take_derivatives(Covariance const& c, Wanted const& wanted, Nine const& by,

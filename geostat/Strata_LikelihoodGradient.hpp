@@ -18,7 +18,7 @@ namespace strata::geostat {
 struct LikelihoodGradient {
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
   /// d l / d theta_k; times theta_k it is the one by log theta_k. NaN where it was not wanted,
-  /// and by a nu that the family does not have.
+  /// and by a nu that the family does not have. With directions the range always has one.
   Parameters by{};
   /// d l / d angle, in degrees; NaN where there are no directions.
   double by_angle = std::numeric_limits<double>::quiet_NaN();
@@ -78,7 +78,7 @@ struct LikelihoodDerivatives {
 };
 
 /// What a gradient is asked for: of these parameters those that the covariance has, and all of a
-/// second structure.
+/// second structure. Directions take the range, as ratio and stretch hold different ranges.
 Wanted wanted_of(Covariance const& covariance, std::array<bool, 4> const& parameters,
                  bool directions);
 

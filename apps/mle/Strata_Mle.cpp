@@ -15,6 +15,7 @@
 #include <core/io/Strata_Csv.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_MapFiles.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -96,8 +97,9 @@ Factor evaluate(Exec const& exec, Observations const& data, geostat::CovarianceF
 
 // Of each rank.
 std::size_t bytes_of_errors(MleOptions const& options, std::int64_t n,
-                            std::array<bool, 4> const& estimated) {
+                            std::array<bool, 4> estimated) {
   bool const has_second = options.families.second.has_value();
+  estimated[1] = estimated[1] || options.anisotropy.is_fitted;
   return geostat::fisher_bytes_needed(
       n, estimated, options.comm ? options.comm->size() : 1,
       has_second || !options.error_variances.empty(),
@@ -258,8 +260,11 @@ double bytes_of_asked_errors(MleOptions const& options, Observations const& data
 void estimate(Exec const& exec, MleOptions const& options, Progress& progress, MleResult& result) {
   Stopwatch watch;
   progress.phase("reading " + options.locations);
-  auto const data =
-      together(options.comm.get(), [&] { return read_observations(options, progress, result); });
+  auto const data = together(options.comm.get(), [&] {
+    auto read = read_observations(options, progress, result);
+    geostat::MapReference{options.epsg, read.locations.metric}.check();  // before the fit
+    return read;
+  });
   result.n = data.locations.size();
   result.metric = data.locations.metric;
   result.trend = data.trend;

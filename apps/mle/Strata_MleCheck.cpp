@@ -4,6 +4,7 @@
 #include <apps/mle/Strata_Mle.hpp>
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Text.hpp>
+#include <geostat/kriging/Strata_MapFiles.hpp>
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 
 #include <cmath>
@@ -50,6 +51,22 @@ void check_neighbours(MleOptions const& options) {
           "--epsilon is of the exact likelihood's tiles, without --neighbours");
   require(!options.comm || options.comm->size() == 1,
           "--neighbours runs on one rank, and there are ", options.comm ? options.comm->size() : 1);
+}
+
+// What kind of file, and its coordinate system.
+void check_output(MleOptions const& options) {
+  bool const is_map = !options.grid.empty() && map_kind(options.output) != MapKind::None;
+  require(options.output.empty() || is_map || options.output.ends_with(".csv"),
+          "--output: ", options.output, ": what is written is CSV; give a name that ends in .csv",
+          options.grid.empty() ? "" : ", or .tif, .nc or .asc for grids");
+  require(options.epsg == 0 || (is_map && map_kind(options.output) != MapKind::Ascii),
+          "--crs is of --predict-grid with --output MAP.tif or MAP.nc");
+  bool const may_be_geographic =
+      geostat::MapReference{options.epsg, geostat::Metric::GreatCircle}.is_geographic();
+  require(map_kind(options.output) != MapKind::Netcdf || may_be_geographic,
+          "--crs EPSG:", options.epsg,
+          " is a projected coordinate system, which NetCDF maps do not name: give MAP.tif, or "
+          "leave it out");
 }
 
 }  // namespace
@@ -102,12 +119,7 @@ void check(MleOptions const& options) {
   require(!generates || !precision_rule(options.tiles).may_mix(),
           "--epsilon is of tiles below fp64, and --generate makes a field in fp64");
   require(std::isfinite(options.tolerance), "--tolerance: ", options.tolerance, " is not finite");
-  bool const is_map = !options.grid.empty() && map_kind(options.output) != MapKind::None;
-  require(options.output.empty() || is_map || options.output.ends_with(".csv"),
-          "--output: ", options.output, ": what is written is CSV; give a name that ends in .csv",
-          options.grid.empty() ? "" : ", or .tif, .nc or .asc for grids");
-  require(options.epsg == 0 || (is_map && map_kind(options.output) != MapKind::Ascii),
-          "--crs is of --predict-grid with --output MAP.tif or MAP.nc");
+  check_output(options);
   check_writable({{"--output", options.output},
                   {"--json", options.json},
                   {"--loo", options.loo},

@@ -252,10 +252,14 @@ geostat::MaternCovariance within(geostat::MaternCovariance const& start,
     parameters[k] = std::min(std::max(parameters[k], low[k]), high[k]);
   auto result = geostat::with_parameters(start, parameters);
   if (!result.second) return result;
+  // No std::clamp: bounds that were given may be the wrong way round, which the fit refuses.
+  auto const nearest = [](double& value, double least, double most) {
+    value = std::min(std::max(value, least), most);
+  };
   auto const &least = *lower.second, &most = *upper.second;
-  result.second->sigma2 = std::clamp(result.second->sigma2, least.sigma2, most.sigma2);
-  result.second->range = std::clamp(result.second->range, least.range, most.range);
-  result.second->nu = std::clamp(result.second->nu, least.nu, most.nu);
+  nearest(result.second->sigma2, least.sigma2, most.sigma2);
+  nearest(result.second->range, least.range, most.range);
+  nearest(result.second->nu, least.nu, most.nu);
   return result;
 }
 

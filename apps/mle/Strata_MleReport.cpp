@@ -247,8 +247,10 @@ void show_vecchia(Report& report, MleResult const& result) {
       if (std::isfinite(exact->distance[k]))
         steps.push_back(
             text("%s %+.2g", std::string(geostat::parameter_names[k]).c_str(), exact->distance[k]));
-    report.only_screen("its maximum is at",
-                       steps.empty() ? "" : joined(steps) + " standard errors, nearly");
+    report.only_screen("its maximum is at", !steps.empty()
+                                                ? joined(steps) + " standard errors, nearly"
+                                            : !result.fit ? ""
+                                                          : words("not told: ", exact->reason));
   }
   report.only_screen("order, lists, groups", text("%.3g, %.3g, %.3g s", of.order_seconds,
                                                   of.neighbour_seconds, of.block_seconds));

@@ -67,12 +67,16 @@ double extent(geostat::Locations const& locations) {
 
 void warn_of_the_range(MleResult& result, geostat::Locations const& locations) {
   double const apart = extent(locations);
-  if (result.asked->fixed[1] || result.theta.range <= apart) return;
+  auto const& second = result.theta.second;
+  double const first_range = result.asked->fixed[1] ? 0 : result.theta.range,
+               second_range = second && !result.asked->fixed_second[1] ? second->range : 0,
+               range = std::max(first_range, second_range);
+  if (range <= apart) return;
   result.warnings.push_back(
       text("the range, %.4g, is larger than the extent of the observations, %.4g: they may have a "
            "trend, "
            "which this model takes for correlation; --trend x,y estimates it beside",
-           result.theta.range, apart));
+           range, apart));
 }
 
 void warn_of_copies(MleResult& result) {
@@ -94,6 +98,33 @@ void warn_of_copies(MleResult& result) {
       ", decides the fit; leave copies out (--copies drop), or fix the nugget (--fix)"));
 }
 
+// A parameter at a bound that the data gave.
+void warn_of_bound(MleResult& result, std::string const& name, double value, double lower,
+                   double upper) {
+  bool const is_lower = value - lower < upper - value;
+  if (!(is_lower ? result.has_default_lower : result.has_default_upper)) return;
+  result.warnings.push_back(
+      text("%s is at its %s bound, %.4g, which is the default for these data; %s sets others",
+           name.c_str(), is_lower ? "lower" : "upper", value, is_lower ? "--lower" : "--upper"));
+}
+
+// A share of 0 is no bound of the data's, and range and nu mean nothing there.
+void warn_of_bounds_of_second(MleResult& result) {
+  auto const& second = result.theta.second;
+  if (!second || second->sigma2 == 0) return;
+  auto const &lower = *result.asked->lower.second, &upper = *result.asked->upper.second;
+  auto const& at_bound = result.fit->second_at_bound;
+  double const mean = result.asked->directions ? std::sqrt(result.theta.ratio) : 1;
+  if (at_bound[0])
+    warn_of_bound(result, "sigma2 of the second structure", second->sigma2, lower.sigma2,
+                  upper.sigma2);
+  if (at_bound[1])
+    warn_of_bound(result, "range of the second structure", mean * second->range, lower.range,
+                  upper.range);
+  if (at_bound[2])
+    warn_of_bound(result, "nu of the second structure", second->nu, lower.nu, upper.nu);
+}
+
 // A nugget of 0 is no bound of the data's, and there is no less.
 void warn_of_bounds(MleResult& result) {
   auto const theta = geostat::parameters_of(result.theta),
@@ -112,13 +143,11 @@ void warn_of_bounds(MleResult& result) {
              result.fit->kept_share));
   for (std::size_t k = 0; k < 4; ++k) {
     if (!result.fit->at_bound[k] || (k == 3 && std::isfinite(result.fit->nugget_below))) continue;
-    bool const is_lower = theta[k] - lower[k] < upper[k] - theta[k];
-    if (!(is_lower ? result.has_default_lower : result.has_default_upper)) continue;
-    result.warnings.push_back(
-        text("%s is at its %s bound, %.4g, which is the default for these data; %s sets others",
-             std::string(geostat::parameter_names[k]).c_str(), is_lower ? "lower" : "upper",
-             theta[k], is_lower ? "--lower" : "--upper"));
+    // All is the second structure's: a share, and no bound that was given.
+    if (k == 0 && result.theta.sigma2 < 1e-8 * result.theta.field()) continue;
+    warn_of_bound(result, std::string(geostat::parameter_names[k]), theta[k], lower[k], upper[k]);
   }
+  warn_of_bounds_of_second(result);
 }
 
 void warn_of_intervals(MleResult& result) {

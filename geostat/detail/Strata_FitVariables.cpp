@@ -41,6 +41,14 @@ void check_second(char const* name, double start, double lower, double upper, do
       " and ", upper, ", which must hold it between them, or fix it");
 }
 
+// Whether the second structure may have any share of the field: its own bounds say nothing then.
+bool may_have_any_share(FitOptions const& options) {
+  auto const &second = options.start.second, &lower = options.lower.second,
+             &upper = options.upper.second;
+  return !second || (!options.fixed_second[0] && lower && lower->sigma2 == 0 && upper &&
+                     upper->sigma2 >= options.upper.sigma2);
+}
+
 double most_nu(Family family) { return family == Family::PoweredExponential ? 2 : 50; }
 
 }  // namespace
@@ -54,8 +62,7 @@ FitVariables::FitVariables(FitOptions const& options, bool may_have_sill)
       fixed_second_(options.fixed_second),
       lower_second_(options.lower.second),
       upper_second_(options.upper.second),
-      has_sill_(may_have_sill && !options.fixed[0] &&
-                !(options.start.second && options.fixed_second[0]) &&
+      has_sill_(may_have_sill && !options.fixed[0] && may_have_any_share(options) &&
                 (options.fixed[3] ? options.start.nugget == 0 : least_[3] == 0)),
       unit_(options.start.field() + options.start.nugget),
       directions_(options.directions) {
@@ -285,10 +292,13 @@ std::array<bool, 4> FitVariables::at_bound(std::span<double const> x, MaternCova
   std::array<bool, 4> result{};
   Parameters p = parameters_of(theta);
   if (directions_) p[of_range] *= std::sqrt(theta.ratio);
+  if (has_sill_) p[of_sigma2] = theta.field();
   for (std::size_t k = 0; k < 4; ++k)
     result[k] =
         !fixed_[k] && (p[k] <= least_[k] * (1 + slack) || p[k] >= largest_[k] / (1 + slack));
   for (std::size_t i = 0; i < size(); ++i) {
+    bool const is_all_second = has_sill_ && kinds_[i] == Kind::Second && x[i] >= upper_[i] - slack;
+    if (is_all_second) result[of_sigma2] = true;
     if (kinds_[i] != Kind::Share) continue;
     if (x[i] <= lower_[i] + slack) result[of_nugget] = true;
     if (x[i] >= upper_[i] - slack) result[of_sigma2] = true;
@@ -299,10 +309,11 @@ std::array<bool, 4> FitVariables::at_bound(std::span<double const> x, MaternCova
 std::array<bool, 3> FitVariables::second_at_bound(std::span<double const> x, double slack) const {
   std::array<bool, 3> result{};
   for (std::size_t i = 0; i < size(); ++i) {
-    bool const is_there = x[i] <= lower_[i] + slack || x[i] >= upper_[i] - slack;
-    if (kinds_[i] == Kind::Second) result[0] = is_there;
-    if (kinds_[i] == Kind::Range2) result[1] = is_there;
-    if (kinds_[i] == Kind::Nu2) result[2] = is_there;
+    bool const is_low = x[i] <= lower_[i] + slack, is_high = x[i] >= upper_[i] - slack;
+    // All of the field is the end of the first structure, not of the second.
+    if (kinds_[i] == Kind::Second) result[0] = is_low || (is_high && !has_sill_);
+    if (kinds_[i] == Kind::Range2) result[1] = is_low || is_high;
+    if (kinds_[i] == Kind::Nu2) result[2] = is_low || is_high;
   }
   return result;
 }

@@ -31,7 +31,9 @@ namespace strata::geostat::detail {
 /// are no directions, kappa = 0, too.
 ///
 /// A second structure has the share of the field sigma2 + sigma2_2 that is its own, from 0 on, and
-/// logarithms of its range and nu. The bounds of sigma2 are then the field's.
+/// logarithms of its range and nu. The bounds of sigma2 are then the field's. Where the second
+/// sigma2 has a lower bound above 0, or an upper one below the first's, both are searched as
+/// variances within their own bounds.
 class FitVariables {
  public:
   /// Throws   ValueError as `fit` does.

@@ -13,12 +13,23 @@
 #include <cstddef>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace strata::geostat {
 
 namespace {
 
 constexpr std::uint64_t four_gib = std::uint64_t{1} << 32;
+constexpr std::int32_t wgs84 = 4326;
+
+enum class Coordinates : std::uint8_t { Geographic, Projected, Either };
+
+// What a number of EPSG's register is of.
+Coordinates coordinates_of(std::int32_t code) {
+  if (code > 4000 && code < 5000) return Coordinates::Geographic;
+  bool const is_projected = (code >= 2000 && code < 4000) || code >= 20000;
+  return is_projected ? Coordinates::Projected : Coordinates::Either;
+}
 
 // The bytes of a number, the least significant first or last.
 template <std::unsigned_integral Number>
@@ -121,10 +132,10 @@ std::vector<std::uint16_t> geo_keys(MapReference const& where) {
   auto const add = [&](std::uint16_t key, int value) {
     keys.insert(keys.end(), {key, 0, 1, static_cast<std::uint16_t>(value)});
   };
-  bool const on_sphere = is_on_sphere(where.metric), known = where.code() > 0;
-  if (known) add(model, on_sphere ? 2 : 1);
+  bool const is_geographic = where.is_geographic(), known = where.code() > 0;
+  if (known) add(model, is_geographic ? 2 : 1);
   add(raster, 1);
-  if (known) add(on_sphere ? geographic : projected, where.code());
+  if (known) add(is_geographic ? geographic : projected, where.code());
   keys[3] = static_cast<std::uint16_t>(keys.size() / 4 - 1);
   return keys;
 }
@@ -176,14 +187,15 @@ TiffTags tags_of(PredictionGrid const& grid, MapReference const& where,
 class NetcdfHeader {
  public:
   enum Type : std::uint32_t { Char = 2, Int = 4, Double = 6 };
-  using Attributes = std::vector<std::pair<std::string, std::string>>;
+  using Value = std::variant<std::string, double>;
+  using Attributes = std::vector<std::pair<std::string, Value>>;
 
   void add_dimension(std::string const& name, std::int64_t size) {
     text(dimensions_, name);
     put(dimensions_, static_cast<std::uint32_t>(size), std::endian::big);
     ++dimension_count_;
   }
-  void add_attribute(std::string const& name, std::string const& value) {
+  void add_attribute(std::string const& name, Value const& value) {
     global_.emplace_back(name, value);
   }
   void add_variable(std::string const& name, std::vector<std::uint32_t> const& dimensions,
@@ -220,8 +232,14 @@ class NetcdfHeader {
     list(bytes, 12, all.size());
     for (auto const& [name, value] : all) {
       text(bytes, name);
-      number(bytes, Char);
-      text(bytes, value);
+      if (auto const* const words = std::get_if<std::string>(&value)) {
+        number(bytes, Char);
+        text(bytes, *words);
+      } else {
+        number(bytes, Double);
+        number(bytes, 1);
+        put(bytes, std::get<double>(value), std::endian::big);
+      }
     }
   }
   std::string written(std::uint64_t begin) const {
@@ -259,13 +277,14 @@ std::vector<double> axis(double first, double step, std::int64_t count) {
 NetcdfHeader header_of(PredictionGrid const& grid, MapReference const& where,
                        std::vector<MapLayer> const& layers) {
   using Attributes = NetcdfHeader::Attributes;
-  bool const on_sphere = is_on_sphere(where.metric), known = where.code() > 0;
-  std::string const x = on_sphere ? "lon" : "x", y = on_sphere ? "lat" : "y";
-  Attributes of_x{{"standard_name", on_sphere ? "longitude" : "projection_x_coordinate"}},
-      of_y{{"standard_name", on_sphere ? "latitude" : "projection_y_coordinate"}}, of_layer;
-  if (on_sphere)
-    of_x.emplace_back("units", "degrees_east"), of_y.emplace_back("units", "degrees_north");
-  if (known) of_layer.emplace_back("grid_mapping", "crs");
+  bool const is_geographic = where.is_geographic();
+  std::string const x = is_geographic ? "lon" : "x", y = is_geographic ? "lat" : "y";
+  Attributes of_x, of_y, of_layer;  // nothing is known of other coordinates
+  if (is_geographic) {
+    of_x = {{"standard_name", "longitude"}, {"units", "degrees_east"}};
+    of_y = {{"standard_name", "latitude"}, {"units", "degrees_north"}};
+    of_layer = {{"grid_mapping", "crs"}};
+  }
   NetcdfHeader header;
   header.add_dimension(y, grid.ny);
   header.add_dimension(x, grid.nx);
@@ -274,10 +293,12 @@ NetcdfHeader header_of(PredictionGrid const& grid, MapReference const& where,
   auto const nx = static_cast<std::uint64_t>(grid.nx), ny = static_cast<std::uint64_t>(grid.ny);
   header.add_variable(y, {0}, of_y, NetcdfHeader::Double, 8 * ny);
   header.add_variable(x, {1}, of_x, NetcdfHeader::Double, 8 * nx);
-  if (known) {
-    std::string const code = "EPSG:" + std::to_string(where.code());
-    Attributes of_crs{{"spatial_ref", code}, {"crs_wkt", code}, {"epsg_code", code}};
-    if (on_sphere) of_crs.emplace_back("grid_mapping_name", "latitude_longitude");
+  if (is_geographic) {
+    Attributes of_crs{{"grid_mapping_name", "latitude_longitude"}};
+    if (where.code() == wgs84) {
+      of_crs.emplace_back("semi_major_axis", 6378137.0);
+      of_crs.emplace_back("inverse_flattening", 298.257223563);
+    }
     header.add_variable("crs", {}, of_crs, NetcdfHeader::Int, 4);
   }
   for (auto const& layer : layers)
@@ -286,6 +307,17 @@ NetcdfHeader header_of(PredictionGrid const& grid, MapReference const& where,
 }
 
 }  // namespace
+
+bool MapReference::is_geographic() const {
+  auto const of_code = coordinates_of(code());
+  return of_code == Coordinates::Either ? is_on_sphere(metric) : of_code == Coordinates::Geographic;
+}
+
+void MapReference::check() const {
+  STRATA_REQUIRE(ValueError, !is_on_sphere(metric) || is_geographic(), "EPSG:", epsg,
+                 " is a projected coordinate system, and the map's coordinates are longitude and "
+                 "latitude, as those of EPSG:4326 are");
+}
 
 std::int32_t MapReference::parse(std::string const& text) {
   constexpr std::string_view prefix = "EPSG:";
@@ -306,6 +338,7 @@ std::int32_t MapReference::parse(std::string const& text) {
 void write_geotiff(std::string const& path, PredictionGrid const& grid, MapReference const& where,
                    std::vector<MapLayer> const& layers) {
   check_layers(grid, layers);
+  where.check();
   double const bytes = 8.0 * static_cast<double>(grid.size()) * static_cast<double>(layers.size());
   constexpr double of_header = 1 << 24;
   STRATA_REQUIRE(ValueError,
@@ -325,6 +358,9 @@ void write_geotiff(std::string const& path, PredictionGrid const& grid, MapRefer
 void write_netcdf(std::string const& path, PredictionGrid const& grid, MapReference const& where,
                   std::vector<MapLayer> const& layers) {
   check_layers(grid, layers);
+  where.check();
+  STRATA_REQUIRE(ValueError, where.epsg == 0 || where.is_geographic(), path, ": EPSG:", where.epsg,
+                 " is a projected coordinate system, which NetCDF maps do not name; take .tif");
   STRATA_REQUIRE(ValueError, 8 * static_cast<std::uint64_t>(grid.size()) < four_gib - 4, path,
                  ": a variable of ", grid.nx, " x ", grid.ny,
                  " cells has 4 GiB or more, which the classic format does not hold");
@@ -335,7 +371,7 @@ void write_netcdf(std::string const& path, PredictionGrid const& grid, MapRefere
   std::ranges::reverse(y);  // as the rows are
   write_numbers(file, y, std::endian::big);
   write_numbers(file, axis(grid.x, grid.dx, grid.nx), std::endian::big);
-  if (where.code() > 0) file.write("\0\0\0\0", 4);
+  if (where.is_geographic()) file.write("\0\0\0\0", 4);
   for (auto const& layer : layers) write_numbers(file, layer.values, std::endian::big);
   file.finish();
 }

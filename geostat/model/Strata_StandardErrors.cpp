@@ -68,14 +68,14 @@ double error_of_ratio(StandardErrors const& errors, Covariance const& theta) {
 
 // The information where the ranges along the major axis stay. The stretch keeps the geometric means
 // instead, so that d / d kappa is less by half of what log range makes.
-NineByNine with_major_ranges(NineByNine I, Covariance const& theta) {
+NineByNine with_major_ranges(NineByNine I, Covariance const& theta, AlsoEstimated const& also) {
   auto const subtract = [&](std::size_t of, double scale) {
     if (std::isnan(I[of][of]) || std::isnan(I[By::stretch][By::stretch])) return;
     for (std::size_t k = 0; k < I.size(); ++k) I[By::stretch][k] -= scale * I[of][k];
     for (std::size_t k = 0; k < I.size(); ++k) I[k][By::stretch] -= scale * I[k][of];
   };
-  subtract(By::range, theta.range / 2);
-  if (theta.second) subtract(By::range_2, theta.second->range / 2);
+  if (!also.mean_range_stays[0]) subtract(By::range, theta.range / 2);
+  if (theta.second && !also.mean_range_stays[1]) subtract(By::range_2, theta.second->range / 2);
   return I;
 }
 
@@ -122,7 +122,7 @@ StandardErrors standard_errors(FisherInformation const& information, Covariance 
                       estimated[3],   also.directions, also.directions,
                       also.second[0], also.second[1],  also.second[2]};
   NineByNine const I =
-      also.directions ? with_major_ranges(all_of(information), theta) : all_of(information);
+      also.directions ? with_major_ranges(all_of(information), theta, also) : all_of(information);
   std::vector<std::size_t> which;
   for (std::size_t k = 0; k < all.size(); ++k) {
     std::string const reason = why_none(information, I[k][k], all[k]);

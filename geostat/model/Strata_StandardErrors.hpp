@@ -15,7 +15,8 @@ namespace strata::geostat {
 /// What observations at some locations tell of sigma2, range, nu and nugget.
 struct FisherInformation {
   std::int64_t info = 0;  ///< 0, or the leading minor that is not positive: then the rest is NaN
-  /// I_jk, symmetric; NaN where it was not wanted, and of a nu that the family does not have.
+  /// I_jk, symmetric; NaN where it was not wanted, and of a nu that the family does not have. With
+  /// directions the range always has it.
   std::array<Parameters, 4> of{};
   /// The same with stretch, shear and a second structure's parameters, in the order of detail::By.
   detail::NineByNine of_all{};
@@ -50,6 +51,9 @@ struct StandardErrors {
 struct AlsoEstimated {
   bool directions = false;       ///< angle and ratio
   std::array<bool, 3> second{};  ///< sigma2, range and nu of the second structure
+  /// Whether a range ended at its bound, of the first structure and the second. With directions
+  /// that is the bound of both axes' geometric mean, which stays then; else the major range stays.
+  std::array<bool, 2> mean_range_stays{};
 };
 
 /// The standard errors of the parameters that were estimated, the others being known.

@@ -42,6 +42,7 @@ constexpr auto fields_of(ExactBeside const*) {
             "Step of scoring from there to the exact maximum, nearly, by sigma2, range, nu and "
             "nugget, in standard errors; NaN where one is not estimated.",
             {.told = Told::InPython}),
+      Field("reason", &E::reason, "Why there is no distance; empty: there is one."),
       Field("seconds", &E::seconds, "Time of the exact likelihood and its gradient.",
             {.unit = "s"}));
 }

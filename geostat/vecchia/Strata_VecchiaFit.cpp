@@ -156,13 +156,19 @@ ExactBeside exact_beside(Exec const& exec, Locations const& locations,
                          std::span<double const> values, Trend const& trend,
                          MaternCovariance const& theta, FisherInformation const& information,
                          std::array<bool, 4> const& estimated,
-                         CovarianceFactorOptions const& options) {
+                         CovarianceFactorOptions const& options, AlsoEstimated const& also) {
   Stopwatch const watch;
   ExactBeside result;
   result.distance = {not_a_number, not_a_number, not_a_number, not_a_number};
   CovarianceFactor<Exec> factor(exec, theta, locations, options);
   result.likelihood = log_likelihood(exec, factor, values, trend);
-  if (factor.info().ok() && std::ranges::count(estimated, true) > 0)
+  bool const has_second = std::ranges::count(also.second, true) > 0;
+  result.reason = also.directions ? "directions were estimated, too"
+                  : has_second    ? "a second structure was estimated, too"
+                  : std::ranges::count(estimated, true) == 0 ? "nothing was estimated"
+                  : !factor.info().ok() ? "the covariance matrix is not positive definite"
+                                        : "";
+  if (result.reason.empty())
     result.distance =
         newton_step(information, log_likelihood_gradient(exec, factor, values, trend, estimated).by,
                     theta, estimated);
@@ -221,8 +227,9 @@ FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locatio
         result.model->information(exec, result.theta, estimated, options.directions);
   result.seconds = watch.seconds();
   if (is_there && locations.size() <= how.exact_up_to)
-    result.exact = exact_beside(exec, locations, values, options.trend, result.theta,
-                                result.information, estimated, options.factor);
+    result.exact =
+        exact_beside(exec, locations, values, options.trend, result.theta, result.information,
+                     estimated, options.factor, also_estimated(result, options));
   return result;
 }
 
@@ -230,7 +237,7 @@ FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locatio
   template ExactBeside exact_beside<Exec>(Exec const&, Locations const&, std::span<double const>,  \
                                           Trend const&, MaternCovariance const&,                   \
                                           FisherInformation const&, std::array<bool, 4> const&,    \
-                                          CovarianceFactorOptions const&);                         \
+                                          CovarianceFactorOptions const&, AlsoEstimated const&);   \
   template FittedVecchia<Exec> fit_by_neighbours<Exec>(Exec const&, Locations const&,              \
                                                        std::span<double const>, FitOptions const&, \
                                                        VecchiaFitOptions const&);

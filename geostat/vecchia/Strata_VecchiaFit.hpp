@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace strata::geostat {
 
@@ -26,8 +27,9 @@ struct VecchiaFitOptions {
 struct ExactBeside {
   Likelihood likelihood;  ///< exact
   /// Where one step of scoring by the exact gradient goes: to the exact maximum, nearly, in
-  /// standard errors of each parameter; NaN where it is not estimated. Directions stay.
+  /// standard errors of each parameter; NaN where it is not estimated.
   Parameters distance{};
+  std::string reason;  ///< why there is no distance; empty: there is one
   double seconds = 0;  ///< time of both
 };
 
@@ -65,14 +67,16 @@ template <class ExecutionSpace>
                                                               VecchiaFitOptions const& how = {});
 
 /// The exact likelihood beside an approximate estimate: contract of `log_likelihood` and its
-/// gradient. `information` is the approximate one, of the parameters that are estimated.
+/// gradient. `information` is the approximate one, of the parameters that are estimated. Where more
+/// than these four were, a step of the four alone is none, and there is a reason instead.
 template <class ExecutionSpace>
 [[nodiscard]] ExactBeside exact_beside(ExecutionSpace const& exec, Locations const& locations,
                                        std::span<double const> values, Trend const& trend,
                                        MaternCovariance const& theta,
                                        FisherInformation const& information,
                                        std::array<bool, 4> const& estimated,
-                                       CovarianceFactorOptions const& factor = {});
+                                       CovarianceFactorOptions const& factor = {},
+                                       AlsoEstimated const& also = {});
 
 }  // namespace strata::geostat
 

@@ -64,12 +64,19 @@ def with_axes(start: Covariance, anisotropy: Anisotropy) -> Covariance:
 
 def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Covariance | None, upper: Covariance | None) -> None:
     """Warn the caller's caller of parameters at bounds that were not given."""
-    for name, bound in zip(PARAMETERS, report.at_bound):
-        at = getattr(report.covariance, name)
-        low, high = getattr(options.lower, name), getattr(options.upper, name)
+    theta, least, most = report.covariance, options.lower, options.upper
+    ends = [("", name, theta, least, most) for name, bound in zip(PARAMETERS, report.at_bound) if bound]
+    if theta.second is not None:
+        if theta.sigma2 < 1e-8 * theta.second.sigma2:  # all is the second structure's, which is no bound that was given
+            ends = [end for end in ends if end[1] != "sigma2"]
+        second = zip(PARAMETERS, report.second_at_bound)
+        if theta.second.sigma2 > 0:
+            ends += [(" of the second structure", name, theta.second, least.second, most.second) for name, bound in second if bound]
+    for whose, name, *where in ends:
+        at, low, high = (getattr(one, name) for one in where)
         side, given = ("lower", lower) if at - low < high - at else ("upper", upper)
-        if bound and given is None and not (name == "nugget" and at == 0):
-            text = f"{name} is at its {side} bound, {at:.4g}, which is the default for these data: {side} sets others"
+        if given is None and not (name == "nugget" and at == 0):
+            text = f"{name}{whose} is at its {side} bound, {at:.4g}, which is the default for these data: {side} sets others"
             warnings.warn(text, UserWarning, stacklevel=3)
 
 

@@ -172,6 +172,21 @@ class MleCovariances(ProgramTest):
         self.assertLess(abs(near["covariance"]["ratio"] - exact["covariance"]["ratio"]), 0.05)
         self.assertLess(abs(near["vecchia"]["exact"]["log_likelihood"] - exact["log_likelihood"]), 0.5)
 
+    def test_a_sum_keeps_the_bounds_that_are_given(self):
+        how = ["--data", self.file, "--family", "exponential+spherical"]
+        second = self.mle(*how, "--upper", "10,5,1+0.1,5")["covariance"]["second"]
+        self.assertLessEqual(second["sigma2"], 0.1)
+        self.mle(*how, "--lower", "1e-9,1e-3,0+1e-9,3", "--upper", "10,5,1+10,5")
+        self.assertIn("range, ", self.err)
+        self.assertIn("larger than the extent of the observations", self.err)
+        self.assertIn("must hold it between them", self.refused(*how, "--lower", "1e-9,1e-3,0+0.1,2", "--upper", "10,5,1+10,1"))
+
+    def test_neighbours_tell_no_step_of_four_parameters_of_more(self):
+        for more in (["--family", "exponential", "--anisotropy", "fit"], ["--family", "exponential+exponential"]):
+            report = self.mle("--data", self.file, *more, "--neighbours", 20)
+            self.assertEqual(set(report["vecchia"]["exact"]["distance"].values()), {None})
+            self.assertRegex(report["vecchia"]["exact"]["reason"], "(directions|structure).* estimated, too")
+
     def test_refuses_what_does_not_go_together(self):
         at = ["--data", self.file, "--evaluate"]
         self.assertIn("has 1 number, needs SIGMA2,RANGE[,NUGGET]", self.refused(*at, "--family", "spherical", "--theta", "1"))

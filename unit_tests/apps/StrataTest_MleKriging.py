@@ -242,24 +242,47 @@ class MleKriging(ProgramTest):
             self.assertIn(f">{layer}</Item>".encode(), tags[42112])
         mapped("plain.tif")
         self.assertEqual(read_tiff(self.path("plain.tif").read_bytes())[0][34735], (1, 1, 1, 1, 1025, 0, 1, 1))
-        mapped("map.nc", "--crs", "epsg:32631")
+        mapped("map.nc")
         if importlib.util.find_spec("scipy") is not None:
             self.check_netcdf(self.path("map.nc"), table, layers)
-        for tool, name in (("gdalinfo", "map.tif"), ("ncdump", "map.nc")):
+        for tool, name, text in (("gdalinfo", "map.tif", "32631"), ("ncdump", "map.nc", "CF-1.8")):
             if shutil.which(tool):
                 told = subprocess.run([tool, self.path(name)], capture_output=True, check=True, text=True).stdout
-                self.assertIn("32631", told)
+                self.assertIn(text, told)
+        run = strata("mle", *self.data, *self.at, "--predict-grid", grid, "--crs", "EPSG:32631", "--output", self.path("utm.nc"))
+        self.assert_refused(run, "EPSG:32631 is a projected coordinate system", "MAP.tif")
+
+    def test_maps_of_longitude_and_latitude_take_no_projected_system(self):
+        random = np.random.default_rng(1)
+        rows = np.column_stack([random.random((40, 2)) * 5 + 40, random.standard_normal(40)])
+        self.path("globe.csv").write_text("lon,lat,value\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows.tolist()), encoding="utf-8")
+        told = ("--locations", self.path("globe.csv"), "--theta", "1,200,0.5,0.1", "--predict-grid", "41:44:1,41:43:1")
+        run = strata("mle", *told, "--crs", "EPSG:32631", "--output", self.path("globe.tif"))
+        self.assertNotEqual(run.code, 0)
+        self.assertIn("EPSG:32631 is a projected coordinate system, and the map's coordinates are longitude and latitude", run.err)
+        self.mle(*told, "--crs", "EPSG:4258", "--output", self.path("globe.tif"))
+        tags, _ = read_tiff(self.path("globe.tif").read_bytes())
+        self.assertEqual(tags[34735], (1, 1, 1, 3, 1024, 0, 1, 2, 1025, 0, 1, 1, 2048, 0, 1, 4258))
+        self.mle(*told, "--output", self.path("globe.nc"))
+        if importlib.util.find_spec("scipy") is None:
+            return
+        from scipy.io import netcdf_file
+        with netcdf_file(self.path("globe.nc"), mmap=False) as file:
+            of = file.variables["crs"]
+            self.assertEqual((of.grid_mapping_name, of.semi_major_axis, of.inverse_flattening), (b"latitude_longitude", 6378137, 298.257223563))
+            self.assertEqual((file.variables["lon"].units, file.variables["mean"].grid_mapping), (b"degrees_east", b"crs"))
+            self.assertFalse(hasattr(of, "crs_wkt") or hasattr(of, "spatial_ref"))
 
     def check_netcdf(self, path, table, layers):
         from scipy.io import netcdf_file
         with netcdf_file(path, mmap=False) as file:
             self.assertEqual(file.Conventions, b"CF-1.8")
-            self.assertEqual(file.variables["crs"].spatial_ref, b"EPSG:32631")
+            self.assertNotIn("crs", file.variables)
+            self.assertFalse(hasattr(file.variables["x"], "standard_name"))
             self.assertEqual(file.dimensions, {"y": 5, "x": 11})
             np.testing.assert_array_equal(file.variables["y"][:], np.arange(5001000, 4999999, -250))
             np.testing.assert_array_equal(file.variables["x"][:], np.arange(400000, 401001, 100))
             for layer in layers:
-                self.assertEqual(file.variables[layer].grid_mapping, b"crs")
                 np.testing.assert_array_equal(file.variables[layer][:].ravel(), table[layer])
 
     def test_refuses_what_does_not_go_together(self):

@@ -7,9 +7,12 @@
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/Strata_ProfileInterval.hpp>
 #include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/detail/Strata_FitVariables.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -171,6 +174,74 @@ TYPED_TEST(CovarianceFit, ASecondStructureThatIsNotThereDoesNoHarm) {
                        default_fit_options(field.at, field.values, Mean::Constant, family, family));
   EXPECT_TRUE(two.converged) << two.reason;
   EXPECT_GE(two.likelihood.log_likelihood, one.likelihood.log_likelihood - 1e-6);
+}
+
+FitOptions options_of_two(Field const& field) {
+  return default_fit_options(field.at, field.values, Mean::Constant, Family::Exponential,
+                             Family::Exponential);
+}
+
+// Bounds that were given hold for each variance, not for the field.
+TYPED_TEST(CovarianceFit, TheSecondVarianceKeepsItsBounds) {
+  TypeParam const exec;
+  auto const field = field_of(exec, short_and_long(), synthetic_locations(200), 3);
+  auto options = options_of_two(field);
+  options.upper.second->sigma2 = options.start.second->sigma2 = 0.1;
+  auto found = fit(exec, field.at, field.values, options);
+  EXPECT_TRUE(found.converged) << found.reason;
+  EXPECT_LE(found.theta.second->sigma2, 0.1);
+  EXPECT_FALSE(found.at_bound[0]);
+  options = options_of_two(field);
+  options.lower.second->sigma2 = options.start.second->sigma2 = 5;
+  found = fit(exec, field.at, field.values, options);
+  EXPECT_GE(found.theta.second->sigma2, 5);
+  EXPECT_TRUE(found.second_at_bound[0]);
+}
+
+// At the end of the share all of the field is the second structure's.
+TEST(FitVariables, TheEndOfTheShareIsTheFirstStructures) {
+  Kokkos::DefaultHostExecutionSpace const exec;
+  auto const options = options_of_two(field_of(exec, short_and_long(), synthetic_locations(60), 3));
+  geostat::detail::FitVariables const variables(options);
+  ASSERT_TRUE(variables.has_sill());
+  auto x = variables.at(options.start);
+  auto const share = static_cast<std::size_t>(std::ranges::find(variables.upper(), 1 - 1e-9) -
+                                              variables.upper().begin());
+  ASSERT_LT(share, x.size());
+  auto const end_at = [&](double value) {
+    x[share] = value;
+    Fit fit;
+    fit.theta = variables.theta(variables.shape(x), 1.5);
+    fit.at_bound = variables.at_bound(x, fit.theta, 1e-12);
+    fit.second_at_bound = variables.second_at_bound(x, 1e-12);
+    return fit;
+  };
+  auto const all = end_at(variables.upper()[share]);
+  EXPECT_EQ(all.at_bound, (std::array<bool, 4>{true, false, false, false}));
+  EXPECT_EQ(all.second_at_bound, (std::array<bool, 3>{}));
+  EXPECT_EQ(why_no_error(all, options.fixed)[1], "this structure is not there");
+  auto const none = end_at(0);
+  EXPECT_EQ(none.at_bound, (std::array<bool, 4>{}));
+  EXPECT_EQ(none.second_at_bound, (std::array<bool, 3>{true, false, false}));
+  // A first variance below its bound is none, where the bounds are the field's.
+  auto wide = options;
+  wide.lower.sigma2 = wide.start.sigma2;
+  geostat::detail::FitVariables const of_wide(wide);
+  x[share] = 0.9;
+  auto const theta = of_wide.theta(of_wide.shape(x), 2 * wide.start.sigma2);
+  EXPECT_LT(theta.sigma2, wide.lower.sigma2);
+  EXPECT_EQ(of_wide.at_bound(x, theta, 1e-12), (std::array<bool, 4>{}));
+}
+
+// There is correlation, if only the second structure has it.
+TEST(Fit, NoiseIsWhereNeitherStructureIs) {
+  Fit fit;
+  fit.theta = {1e-10, 1, 0.5, 1, Family::Exponential};
+  fit.theta.second = {1, 2, 0.5, Family::Exponential};
+  fit.at_bound[0] = true;
+  EXPECT_EQ(why_no_error(fit, {})[1], "this structure is not there");
+  fit.theta.second->sigma2 = 0;
+  EXPECT_EQ(why_no_error(fit, {})[1], "there is no spatial correlation");
 }
 
 // The major range stays, and the directions are the best beside it; as they are found with it free.

@@ -176,12 +176,48 @@ TEST(MapFiles, EndInTheirNumbersInTheirOrder) {
   std::string const netcdf = bytes_of(path);
   EXPECT_EQ(netcdf.substr(0, 4), "CDF\x02");
   EXPECT_EQ(netcdf.substr(netcdf.size() - 8), std::string("\xc0\0\0\0\0\0\0\0", 8));
-  for (char const* text : {"degrees_north", "EPSG:4326", "latitude_longitude"})
+  for (char const* text : {"degrees_north", "latitude_longitude", "inverse_flattening"})
     EXPECT_NE(netcdf.find(text), std::string::npos) << text;
   std::filesystem::remove(path);
   EXPECT_THROW(write_geotiff(path, grid, {}, {{"mean", std::vector<double>(19)}}), ShapeError);
   EXPECT_THROW(write_netcdf(path, grid, {}, {}), ValueError);
   EXPECT_THROW(write_geotiff("/no/such/place.tif", grid, {}, layers), IoError);
+}
+
+// A key of the GeoTIFF's directory: its number, place, count and value.
+std::string key(std::uint16_t number, std::uint16_t value) {
+  std::string bytes;
+  for (std::uint16_t const one : {number, std::uint16_t{0}, std::uint16_t{1}, value})
+    bytes += {static_cast<char>(one & 0xff), static_cast<char>(one >> 8)};
+  return bytes;
+}
+
+TEST(MapFiles, NameWhatTheNumberIsOf) {
+  auto const grid = PredictionGrid::parse("10:12:0.5,40:43:1");
+  std::vector<MapLayer> const layers{{"mean", std::vector<double>(20, 1.5)}};
+  auto const path = (std::filesystem::temp_directory_path() / "strata_test_named_map").string();
+  auto const has = [&](std::string const& bytes) {
+    return bytes_of(path).find(bytes) != std::string::npos;
+  };
+  write_geotiff(path, grid, {4258, Metric::Euclidean}, layers);  // degrees under x,y
+  EXPECT_TRUE(has(key(1024, 2)) && has(key(2048, 4258)));
+  write_geotiff(path, grid, {32631, Metric::Euclidean}, layers);
+  EXPECT_TRUE(has(key(1024, 1)) && has(key(3072, 32631)));
+  write_geotiff(path, grid, {7844, Metric::Chordal}, layers);  // a geographic one beyond 4999
+  EXPECT_TRUE(has(key(1024, 2)) && has(key(2048, 7844)));
+  for (auto const metric : {Metric::GreatCircle, Metric::Chordal})
+    EXPECT_EQ(message_of<ValueError>([&] { write_geotiff(path, grid, {32631, metric}, layers); }),
+              "EPSG:32631 is a projected coordinate system, and the map's coordinates are "
+              "longitude and latitude, as those of EPSG:4326 are");
+  // Of 6378137 and 298.257223563 as big-endian doubles the first four bytes.
+  write_netcdf(path, grid, {4326, Metric::Euclidean}, layers);
+  EXPECT_TRUE(has(std::string("\0\0\0\6\0\0\0\1\x41\x58\x54\xa6", 12)));
+  EXPECT_TRUE(has(std::string("\0\0\0\6\0\0\0\1\x40\x72\xa4\x1d", 12)));
+  EXPECT_FALSE(has("crs_wkt") || has("spatial_ref"));
+  write_netcdf(path, grid, {}, layers);
+  EXPECT_FALSE(has("standard_name") || has("grid_mapping"));
+  EXPECT_THROW(write_netcdf(path, grid, {32631}, layers), ValueError);
+  std::filesystem::remove(path);
 }
 
 TEST(MapFiles, ReadACoordinateSystemsNumber) {

@@ -119,30 +119,27 @@ TEST(StandardErrors, EndWhereAPivotIsBelow1em10) {
   }
 }
 
-// With range, angle and ratio as the parameters, of which S is differentiated by differences.
-TEST(StandardErrors, OfDirectionsAreThoseOfAngleAndRatio) {
-  using Host = Kokkos::DefaultHostExecutionSpace;
-  auto const at = synthetic_locations(40, 4);
-  Covariance const c{1.3, 0.3, 0.5, 0.1, Family::Exponential, 35, 0.4};
+using Host = Kokkos::DefaultHostExecutionSpace;
+
+struct Derivative {
+  double Covariance::* by;
+  double step;
+};
+
+// The information of these parameters, of which S is differentiated by differences.
+Square slow_information(Covariance const& c, Locations const& at,
+                        std::array<Derivative, 4> const& parameters) {
   auto const n = static_cast<std::size_t>(at.size());
-  struct Parameter {
-    double Covariance::* of;
-    double step;
-  };
-  std::array<Parameter, 4> const parameters = {{{&Covariance::range, 1e-5},
-                                                {&Covariance::nugget, 1e-5},
-                                                {&Covariance::angle, 1e-3},
-                                                {&Covariance::ratio, 1e-5}}};
   CovarianceFactor<Host> factor(Host(), c, at);
   std::array<HostMatrix, 4> A;  // S^-1 S_k
   for (std::size_t k = 0; k < 4; ++k) {
+    auto const& [by, step] = parameters[k];
     Covariance less = c, more = c;
-    less.*parameters[k].of -= parameters[k].step, more.*parameters[k].of += parameters[k].step;
+    less.*by -= step, more.*by += step;
     A[k] = covariance_matrix(more, at);
     auto const other = covariance_matrix(less, at);
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j < n; ++j)
-        A[k](i, j) = (A[k](i, j) - other(i, j)) / (2 * parameters[k].step);
+      for (std::size_t j = 0; j < n; ++j) A[k](i, j) = (A[k](i, j) - other(i, j)) / (2 * step);
     factor.half_solve(Host(), Op::NoTrans, A[k]);
     factor.half_solve(Host(), Op::Trans, A[k]);
   }
@@ -151,18 +148,31 @@ TEST(StandardErrors, OfDirectionsAreThoseOfAngleAndRatio) {
     for (std::size_t l = 0; l < 4; ++l)
       for (std::size_t i = 0; i < n; ++i)
         for (std::size_t j = 0; j < n; ++j) information[k][l] += A[k](i, j) * A[l](j, i) / 2;
-  Square const expected = inverse(information);
+  return information;
+}
+
+void expect_error(double error, double variance) {
+  EXPECT_NEAR(error / std::sqrt(variance), 1, 1e-5);
+}
+
+// With range, angle and ratio as the parameters, of which S is differentiated by differences.
+TEST(StandardErrors, OfDirectionsAreThoseOfAngleAndRatio) {
+  auto const at = synthetic_locations(40, 4);
+  Covariance const c{1.3, 0.3, 0.5, 0.1, Family::Exponential, 35, 0.4};
+  CovarianceFactor<Host> factor(Host(), c, at);
+  Square const expected = inverse(slow_information(c, at,
+                                                   {{{&Covariance::range, 1e-5},
+                                                     {&Covariance::nugget, 1e-5},
+                                                     {&Covariance::angle, 1e-3},
+                                                     {&Covariance::ratio, 1e-5}}}));
   FisherOptions options;
   options.directions = true;
   auto const found = standard_errors(fisher_information(Host(), factor, options), c,
                                      {false, true, false, true}, {.directions = true});
-  auto const near = [](double a, double variance) {
-    EXPECT_NEAR(a / std::sqrt(variance), 1, 1e-5);
-  };
-  near(found.of[1], expected[0][0]);
-  near(found.of[3], expected[1][1]);
-  near(found.of_angle, expected[2][2]);
-  near(found.of_ratio, expected[3][3]);
+  expect_error(found.of[1], expected[0][0]);
+  expect_error(found.of[3], expected[1][1]);
+  expect_error(found.of_angle, expected[2][2]);
+  expect_error(found.of_ratio, expected[3][3]);
   // Where there is hardly a direction, an angle means nothing.
   Covariance round = c;
   round.ratio = 0.999;
@@ -171,6 +181,31 @@ TEST(StandardErrors, OfDirectionsAreThoseOfAngleAndRatio) {
                                     {false, true, false, true}, {.directions = true});
   EXPECT_TRUE(std::isnan(none.of_angle));
   EXPECT_GT(none.of_ratio, 0);
+}
+
+// The major range is what is fixed, whether or not its information was asked for.
+TEST(StandardErrors, OfDirectionsBesideAFixedRange) {
+  auto const at = synthetic_locations(60, 4);
+  Covariance const c{1.3, 0.3, 0.5, 0.1, Family::Exponential, 30, 0.5};
+  CovarianceFactor<Host> factor(Host(), c, at);
+  Square const expected = inverse(slow_information(c, at,
+                                                   {{{&Covariance::sigma2, 1e-5},
+                                                     {&Covariance::nugget, 1e-5},
+                                                     {&Covariance::angle, 1e-3},
+                                                     {&Covariance::ratio, 1e-5}}}));
+  std::array<bool, 4> const estimated = {true, false, false, true};
+  for (auto const& wanted : {estimated, std::array<bool, 4>{true, true, true, true}}) {
+    auto const information =
+        fisher_information(Host(), factor, {.wanted = wanted, .directions = true});
+    auto const found = standard_errors(information, c, estimated, {.directions = true});
+    expect_error(found.of[0], expected[0][0]);
+    expect_error(found.of_angle, expected[2][2]);
+    expect_error(found.of_ratio, expected[3][3]);
+    // At its bound it is the geometric mean that stays: another error.
+    auto const at_bound = standard_errors(information, c, estimated,
+                                          {.directions = true, .mean_range_stays = {true, false}});
+    EXPECT_GT(std::abs(at_bound.of_ratio / found.of_ratio - 1), 0.01);
+  }
 }
 
 }  // namespace

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import pickle
+import types
 from typing import Any
 
 import numpy as np
 import pytest
 from strata import ShapeError, geostat
+from strata._fit_options import warn_of_bounds
 
 Array = Any
 RANDOM = np.random.default_rng(12)
@@ -173,3 +175,13 @@ def test_measures_chords() -> None:
     h = np.linalg.norm(space[:, None] - space[None, :], axis=2)
     found = geostat.covariance_matrix(geostat.Gaussian(2.0, 900.0, 0.1), degrees, metric="chordal")
     np.testing.assert_allclose(found, 2 * np.exp(-((h / 900) ** 2)) + 0.1 * np.eye(80), atol=1e-12)
+
+
+def test_a_default_bound_of_the_second_structure_is_a_warning():
+    def of(sigma2, range_, second=None):
+        return types.SimpleNamespace(sigma2=sigma2, range=range_, nu=0.5, nugget=0.1, second=second)
+    options = types.SimpleNamespace(lower=of(0, 0.1, of(0, 0.1)), upper=of(9, 3, of(9, 3)))
+    report = types.SimpleNamespace(covariance=of(1e-9, 1, of(1, 3)), at_bound=[True, False, False, False], second_at_bound=[False, True, False])
+    with pytest.warns(UserWarning, match="range of the second structure is at its upper bound, 3") as told:
+        warn_of_bounds(report, options, None, None)
+    assert len(told) == 1  # the first structure is not there, which is no bound that was given
