@@ -278,8 +278,9 @@ SpreadCoarsening finished(Exec const& exec, Communicator const& comm, SpreadLeve
 
 Partition SpreadLevel::first_row() const { return times(first_node, height); }
 
-Partition on_fewer_ranks(Partition const& first_row, std::int64_t least) {
+Partition on_fewer_ranks(Partition const& first_row, std::int64_t least_rows, std::int64_t height) {
   auto const ranks = static_cast<std::int64_t>(first_row.size()) - 1;
+  std::int64_t const least = (least_rows + height - 1) / height;
   std::int64_t const wanted =
       least > 0 ? std::clamp<std::int64_t>(first_row.back() / least, 1, ranks) : ranks;
   std::int64_t const group = (ranks + wanted - 1) / wanted;
@@ -292,12 +293,30 @@ Partition on_fewer_ranks(Partition const& first_row, std::int64_t least) {
   return result;
 }
 
+int width_of_modes(Communicator const& comm, std::int64_t rows, NearNullSpace const* given,
+                   int block_size) {
+  int const mine = given ? given->width : 0;
+  auto const most_of = [&](int number) { return static_cast<int>(comm.max(number)); };
+  int const most = most_of(rows > 0 ? mine : 0), least = -most_of(rows > 0 ? -mine : -most);
+  int const largest = most_of(block_size), smallest = -most_of(-block_size);
+  comm.agree([&] {
+    STRATA_REQUIRE(ShapeError, least == most, "near-null space: ranks have ", least, " to ", most,
+                   " vectors, must be as many on all");
+    STRATA_REQUIRE(ShapeError, smallest == largest, "AMG: ranks have blocks of ", smallest, " to ",
+                   largest, ", must be the same on all");
+  });
+  return most;
+}
+
 template <class Exec>
 SpreadLevel finest_spread(Exec const& exec, DistributedMatrix<Exec> const& A,
                           LevelFacts<Exec> const& facts) {
   auto const& comm = A.comm();
-  auto const* const modes = facts.near_null_space.get();
+  auto const* modes = facts.near_null_space.get();
   SpreadLevel level;
+  level.width = width_of_modes(comm, A.rows(), modes, facts.block_size);
+  NearNullSpace const none{level.width, {}};
+  if (A.rows() == 0) modes = level.width > 0 ? &none : nullptr;
   level.rows = rows_of(exec, A);
   int const size = facts.block_size > 0 ? facts.block_size
                                         : likely_block_size(comm, A.global_rows(), level.rows);
@@ -312,7 +331,6 @@ SpreadLevel finest_spread(Exec const& exec, DistributedMatrix<Exec> const& A,
   });
   if (modes) {
     level.height = size;
-    level.width = modes->width;
     for (auto& row : level.first_node) row /= size;
   }
   Border<Exec> const border(exec, comm, level.first_node,
@@ -349,8 +367,8 @@ std::optional<SpreadCoarsening> coarsened(Exec const& exec, Communicator const& 
   constexpr std::int64_t most_growth = 2;
   std::int64_t const entries = entries_of(comm, level.rows);
   auto const placed = [&](Interpolation<Exec> const& made) {
-    return on_fewer_ranks(partition_of(comm, made.aggregates.count),
-                          choice.least_rows / made.P.width);
+    return on_fewer_ranks(partition_of(comm, made.aggregates.count), choice.least_rows,
+                          made.P.width);
   };
   if (choice.is_classical) {
     if (auto const made = chosen_rows(exec, comm, level, choice)) {
