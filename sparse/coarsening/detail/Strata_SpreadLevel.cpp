@@ -24,20 +24,16 @@ Partition times(Partition first, std::int64_t size) {
   return first;
 }
 
-std::vector<std::int64_t> united(std::vector<std::int64_t> const& a,
-                                 std::vector<std::int64_t> const& b) {
-  std::vector<std::int64_t> both;
-  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both;
-}
-
 // The nodes outside that the rows have columns of, ascending.
-std::vector<std::int64_t> nodes_outside(HostRows const& rows, Partition const& first_row,
-                                        std::size_t rank, int height) {
-  auto outside = columns_outside(rows, first_row[rank], first_row[rank + 1]);
-  for (auto& column : outside) column /= height;
-  outside.erase(std::unique(outside.begin(), outside.end()), outside.end());
-  return outside;
+std::vector<std::int64_t> nodes_outside(Communicator const& comm, SpreadLevel const& level) {
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  return comm.agree([&] {
+    auto const first_row = level.first_row();
+    auto outside = columns_outside(level.rows, first_row[rank], first_row[rank + 1]);
+    for (auto& column : outside) column /= level.height;
+    outside.erase(std::unique(outside.begin(), outside.end()), outside.end());
+    return outside;
+  });
 }
 
 // The rows with this rank's numbers of columns, and behind them empty ones up to `all`.
@@ -127,11 +123,17 @@ std::optional<Interpolation<Exec>> chosen_rows(Exec const& exec, Communicator co
                                                SpreadChoice const& choice) {
   auto const rank = static_cast<std::size_t>(comm.rank());
   auto const& first = level.first_node;
-  auto const around = united(columns_outside(level.rows, first[rank], first[rank + 1]),
-                             rows_that_refer(comm, first, level.rows));
+  auto const with_columns = [&](std::vector<std::int64_t> const& known, HostRows const& rows) {
+    return comm.agree([&] {
+      auto const outside = columns_outside(rows, first[rank], first[rank + 1]);
+      std::vector<std::int64_t> both;
+      std::ranges::set_union(known, outside, std::back_inserter(both));
+      return both;
+    });
+  };
+  auto const around = with_columns(rows_that_refer(comm, first, level.rows), level.rows);
   auto const more = fetched(comm, first, around, level.rows);
-  auto const behind = columns_outside(more, first[rank], first[rank + 1]);
-  Border<Exec> const border(exec, comm, first, united(around, behind));
+  Border<Exec> const border(exec, comm, first, with_columns(around, more));
   LocalCsr<Exec> A;
   StrongGraph<Exec> S;
   comm.agree([&] {
@@ -172,9 +174,7 @@ template <class Exec>
 std::optional<SmoothedAndPlain<Exec>> aggregated_rows(Exec const& exec, Communicator const& comm,
                                                       SpreadLevel const& level,
                                                       SpreadChoice const& choice) {
-  auto const rank = static_cast<std::size_t>(comm.rank());
-  auto const outside = nodes_outside(level.rows, level.first_row(), rank, level.height);
-  Border<Exec> const border(exec, comm, level.first_node, outside);
+  Border<Exec> const border(exec, comm, level.first_node, nodes_outside(comm, level));
   auto const A = comm.agree([&] {
     auto const rows = local_rows(exec, level.rows, border, level.height, level.rows.rows());
     sort_rows(exec, rows);
@@ -253,8 +253,10 @@ SpreadCoarsening finished(Exec const& exec, Communicator const& comm, SpreadLeve
   coarse.height = made.P.width;
   coarse.width = level.width;
   auto const host = [&](auto const& view) {
-    auto const numbers = comm.agree([&] { return to_host(exec, view); });
-    return std::vector<double>(numbers.begin(), numbers.end());
+    return comm.agree([&] {
+      auto const numbers = to_host(exec, view);
+      return std::vector<double>(numbers.begin(), numbers.end());
+    });
   };
   coarse.component = moved(comm, given, first_coarse, host(made.aggregates.component.view()), 1);
   if (level.width > 0) {
@@ -333,9 +335,7 @@ SpreadLevel finest_spread(Exec const& exec, DistributedMatrix<Exec> const& A,
     level.height = size;
     for (auto& row : level.first_node) row /= size;
   }
-  Border<Exec> const border(exec, comm, level.first_node,
-                            nodes_outside(level.rows, level.first_row(),
-                                          static_cast<std::size_t>(comm.rank()), level.height));
+  Border<Exec> const border(exec, comm, level.first_node, nodes_outside(comm, level));
   auto const rows = comm.agree(
       [&] { return local_rows(exec, level.rows, border, level.height, level.rows.rows()); });
   if (modes) {
@@ -345,9 +345,10 @@ SpreadLevel finest_spread(Exec const& exec, DistributedMatrix<Exec> const& A,
     });
     return level;
   }
-  if (size > 1)
-    for (std::int64_t row = 0; row < A.rows(); ++row)
+  comm.agree([&] {
+    for (std::int64_t row = 0; size > 1 && row < A.rows(); ++row)
       level.component.push_back(static_cast<double>((A.first_row() + row) % size));
+  });
   level.share_with_sign = share_with_sign(exec, rows, border);
   if (comm.max(static_cast<double>(facts.scale.extent(0))) == 0) return level;
   auto const unit = take_best_unit(exec, rows, facts, border);

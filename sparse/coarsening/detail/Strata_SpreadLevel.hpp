@@ -66,8 +66,8 @@ template <class Exec>
 std::optional<SpreadCoarsening> coarsened(Exec const& exec, Communicator const& comm,
                                           SpreadLevel const& level, SpreadChoice const& choice);
 
-/// The same nodes of `height` rows on fewer ranks, as many as have `least_rows` rows each, the first
-/// ones of groups of neighbours; at least one. 0: on the same ranks.
+/// The same nodes of `height` rows on fewer ranks, as many as have `least_rows` rows each, the
+/// first ones of groups of neighbours; at least one. 0: on the same ranks.
 std::vector<std::int64_t> on_fewer_ranks(std::vector<std::int64_t> const& first_node,
                                          std::int64_t least_rows, std::int64_t height = 1);
 
