@@ -8,6 +8,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/choice/Strata_Candidates.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
+#include <sparse/coarsening/detail/Strata_SpreadLevel.hpp>
 #include <sparse/detail/Strata_SparseSolverImpl.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
@@ -66,7 +67,8 @@ MatrixFacts SparseSolver<Exec>::Impl::found_facts(Exec const& exec, Impl const* 
   found.ranks = A.comm().size();
   found.threads = runs_on_host<Exec> ? exec.concurrency() : 0;
   found.block_size = options.amg.block_size;
-  found.has_modes = options.amg.near_null_space != nullptr;
+  found.has_modes = detail::width_of_modes(A.comm(), A.rows(), options.amg.near_null_space.get(),
+                                           options.amg.block_size) > 0;
   if (old && found.is_like(old->known)) return old->known;
   bool const looks = runs_on_host<Exec> && A.comm().size() == 1 &&
                      !detail::is_16_bit(options.precision) &&

@@ -38,7 +38,7 @@ double width_of(MatrixFacts const& facts) {
 bool is_vector(MatrixFacts const& facts) { return facts.positive_share > 0.25; }
 // Multigrid takes coarse rows in the place of aggregates: more entries, and fewer iterations.
 bool is_classical(MatrixFacts const& facts) {
-  return facts.ranks == 1 && facts.block_size <= 1 && !facts.has_modes &&
+  return facts.block_size <= 1 && !facts.has_modes &&
          (!facts.symmetric || facts.positive_share > 0.15 || facts.jumps > 0);
 }
 

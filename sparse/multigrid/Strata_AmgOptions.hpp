@@ -59,7 +59,8 @@ struct AmgOptions {
   /// Unknowns of a node, one after the other, each aggregated by itself, or, with a near-null
   /// space, together; divides n, up to 16. 0: found from the pattern.
   int block_size = 0;
-  /// What coarse levels represent, of each rank its rows; none: constants.
+  /// What coarse levels represent, of each rank its rows; none: constants. Ranks that have rows
+  /// give the same width.
   std::shared_ptr<NearNullSpace const> near_null_space;
   /// Keep one rank's patterns in memory, for new values of the same matrix. A solver does so from
   /// its first update on in any case.

@@ -64,8 +64,6 @@ class ConfigFile(ProgramTest):
         self.assertEqual(self.solve("--config", path)["n"], 20)
 
     def test_a_list_is_repeated(self):
-        if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
-            self.skipTest("the build has no NLopt")
         field = self.path("f.csv")
         strata("mle", "--generate", 30, "--theta", "medium", "--output", field)
         path = self.config(f'locations = "{field}"', 'fix = ["nu=0.5", "nugget=0.1"]', "max-evaluations = 3")

@@ -140,8 +140,6 @@ class Kinds(PlotTest):
         self.assertIn("distance (unit of the coordinates)", self.words_of(table))
 
     def test_course_of_a_fit(self):
-        if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
-            self.skipTest("the build has no NLopt")
         strata("mle", "--generate", 60, "--theta", "1,0.2,0.5,0.01", "--output", self.path("f.csv"))
         path = self.made("mle", "--locations", self.path("f.csv"), "--fix", "nu=0.5")
         fit = json.loads(path.read_text())["fit"]

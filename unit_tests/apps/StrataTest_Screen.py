@@ -149,8 +149,7 @@ class Words(ProgramTest):
         for row in (r"sigma2 \(partial sill\) +1", r"range +0.2", r"nu \(smoothness\) +0.5", r"nugget +0.25", r"sill \(sigma2 \+ nugget\) +1.25",
                     r"average .*kriging standard error .* of the field"):
             self.assertRegex(out, rf"(?m)^  {row}")
-        if "no optimiser" not in strata("mle", "--locations", "/no/such/file").err:
-            self.assertIn("fitted: estimate +- standard error\n", strata(*at, "--fix", "nu=0.5", "--tolerance", "1e-3").out)
+        self.assertIn("fitted: estimate +- standard error\n", strata(*at, "--fix", "nu=0.5", "--tolerance", "1e-3").out)
 
     def test_of_linear_systems(self):
         self.assertRegex(strata("solve", "--generate", "geometric", "--n", 50).out, r"(?m)^  condition number kappa +\d")
@@ -169,8 +168,6 @@ class PhaseLine(ProgramTest):
         self.assertIn("PASSED", shown)
 
     def test_shows_each_evaluation_of_a_fit(self):
-        if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
-            self.skipTest("the build has no NLopt")
         self.assertEqual(strata("mle", "--generate", 200 if CLOCK else 500, "--theta", "medium", "--output", self.path("f.csv")).code, 0)
         written = on_a_terminal(["mle", "--locations", str(self.path("f.csv")), "--tolerance", "1e-6"])
         lines = re.findall(r"\r\x1b\[K(?:\x1b\[1m)?(evaluation \d+: -?\d[^\r]*)", written)
@@ -195,8 +192,6 @@ class PhaseLine(ProgramTest):
 
     def test_has_the_time_left_of_a_fit(self):
         field = self.path("f.csv")
-        if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
-            self.skipTest("the build has no NLopt")
         strata("mle", "--generate", 1500, "--theta", "medium", "--output", field)
         self.assert_shows(r"evaluation \d+: [^\r]* s of \d+\.\d s, < \d+ (s|min) left", [["mle", "--locations", field, "--max-evaluations", 20]])
 
@@ -204,8 +199,6 @@ class PhaseLine(ProgramTest):
     def test_has_the_time_left_of_the_first_evaluation_of_a_fit(self):
         """Of the matrix, whose entries are Bessel functions, and of its factorisation."""
         field = self.path("f.csv")
-        if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
-            self.skipTest("the build has no NLopt")
 
         def fits():
             for n in (3000, 6000, 9000):
@@ -281,8 +274,6 @@ class PhaseLine(ProgramTest):
 
     def test_has_the_time_left_of_intervals(self):
         """From the second on, as if all took as long as those before."""
-        if "no optimiser" in strata("mle", "--locations", "/no/such/file").err:
-            self.skipTest("the build has no NLopt")
 
         def fits():
             for n in (150, 400, 900):

@@ -53,10 +53,12 @@ Border<Exec>::Border(Exec const& exec, Communicator const& comm,
                      std::vector<std::int64_t> const& outside)
     : comm_(comm), first_row_(first_row), outside_(outside) {
   if (is_whole()) return;
-  std::vector<std::vector<double>> asked(static_cast<std::size_t>(comm.size()));
-  for (auto const row : outside)
-    asked[owner_of(first_row, row)].push_back(static_cast<double>(row));
-  auto const asking = comm.exchange(std::move(asked));
+  auto const asking = comm.exchange(agree([&] {
+    std::vector<std::vector<double>> asked(static_cast<std::size_t>(comm.size()));
+    for (auto const row : outside)
+      asked[owner_of(first_row, row)].push_back(static_cast<double>(row));
+    return asked;
+  }));
   agree([&] {
     std::vector<std::int32_t> rows;
     begin_ = {0};
@@ -87,18 +89,18 @@ template <class Exec>
 template <class T>
 void Border<Exec>::fill(Exec const& exec, Vector<T, Space> const& x, int width) const {
   if (is_whole()) return;
-  auto const out = agree([&] {
+  auto const parts = comm_.exchange(agree([&] {
     auto const packed = strata::allocate<Vector<T, Space>>(exec, "strata::sparse::Border::packed",
                                                            begin_.back() * width);
     pack_rows(exec, sent_, x, width, packed);
-    return to_host(exec, packed);
-  });
-  std::vector<std::vector<double>> to(static_cast<std::size_t>(comm_.size()));
-  for (std::size_t rank = 0; rank < to.size(); ++rank)
-    for (auto k = begin_[rank] * width; k < begin_[rank + 1] * width; ++k)
-      to[rank].push_back(as_number(out[static_cast<std::size_t>(k)]));
-  auto const parts = comm_.exchange(std::move(to));  // rank by rank, as `outside_` ascends
-  agree([&] {
+    auto const out = to_host(exec, packed);
+    std::vector<std::vector<double>> to(static_cast<std::size_t>(comm_.size()));
+    for (std::size_t rank = 0; rank < to.size(); ++rank)
+      for (auto k = begin_[rank] * width; k < begin_[rank + 1] * width; ++k)
+        to[rank].push_back(as_number(out[static_cast<std::size_t>(k)]));
+    return to;
+  }));
+  agree([&] {  // parts come rank by rank, as `outside_` ascends
     std::vector<T> in;
     for (auto const& part : parts)
       for (double const number : part) in.push_back(from_number<T>(number));

@@ -106,6 +106,28 @@ struct Members {
   std::vector<std::vector<std::size_t>> own;  // nodes that went to each rank
 };
 
+// What came from the ranks, in order of the aggregates from number `first` on.
+void take_in(std::vector<std::vector<double>> const& parts, std::size_t size, std::int64_t count,
+             std::int64_t first, Members& result) {
+  std::vector<std::size_t> aggregate;  // of each node that came
+  for (auto const& part : parts) {
+    result.came.push_back(part.size() / (size + 1));
+    for (std::size_t at = 0; at < part.size(); at += size + 1) {
+      aggregate.push_back(static_cast<std::size_t>(static_cast<std::int64_t>(part[at]) - first));
+      auto const values = part.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+      result.modes.insert(result.modes.end(), values, values + static_cast<std::ptrdiff_t>(size));
+    }
+  }
+  // Ranks, and nodes within a rank, come in order, and stay so.
+  result.begin.assign(static_cast<std::size_t>(count) + 1, 0);
+  for (auto const a : aggregate) ++result.begin[a + 1];
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  result.place.resize(aggregate.size());
+  auto next = result.begin;
+  for (std::size_t k = 0; k < aggregate.size(); ++k)
+    result.place[static_cast<std::size_t>(next[aggregate[k]]++)] = std::uint64_t{k} << 32;
+}
+
 // Each node's modes go to the rank of its aggregate.
 template <class Exec>
 Members gathered_members(Border<Exec> const& border, std::int64_t nodes, std::size_t size,
@@ -113,37 +135,23 @@ Members gathered_members(Border<Exec> const& border, std::int64_t nodes, std::si
                          std::vector<std::int64_t> const& first, std::vector<double> const& modes) {
   auto const& comm = border.comm();
   auto const ranks = static_cast<std::size_t>(comm.size());
-  std::vector<std::vector<double>> to(ranks);
   Members result;
-  result.own.resize(ranks);
-  for (std::size_t node = 0; node < static_cast<std::size_t>(nodes); ++node) {
-    if (of[node] < 0) continue;
-    auto const whole = aggregates.whole[static_cast<std::size_t>(of[node])];
-    auto const rank = owner_of(first, whole);
-    result.own[rank].push_back(node);
-    to[rank].push_back(static_cast<double>(whole));
-    auto const at = modes.begin() + static_cast<std::ptrdiff_t>(node * size);
-    to[rank].insert(to[rank].end(), at, at + static_cast<std::ptrdiff_t>(size));
-  }
-  auto const parts = comm.exchange(std::move(to));
-  auto const mine = first[static_cast<std::size_t>(comm.rank())];
-  std::vector<std::size_t> aggregate;  // of each node that came
-  for (auto const& part : parts) {
-    result.came.push_back(part.size() / (size + 1));
-    for (std::size_t at = 0; at < part.size(); at += size + 1) {
-      aggregate.push_back(static_cast<std::size_t>(static_cast<std::int64_t>(part[at]) - mine));
-      auto const values = part.begin() + static_cast<std::ptrdiff_t>(at) + 1;
-      result.modes.insert(result.modes.end(), values, values + static_cast<std::ptrdiff_t>(size));
+  auto const parts = comm.exchange(comm.agree([&] {
+    std::vector<std::vector<double>> to(ranks);
+    result.own.resize(ranks);
+    for (std::size_t node = 0; node < static_cast<std::size_t>(nodes); ++node) {
+      if (of[node] < 0) continue;
+      auto const whole = aggregates.whole[static_cast<std::size_t>(of[node])];
+      auto const rank = owner_of(first, whole);
+      result.own[rank].push_back(node);
+      to[rank].push_back(static_cast<double>(whole));
+      auto const at = modes.begin() + static_cast<std::ptrdiff_t>(node * size);
+      to[rank].insert(to[rank].end(), at, at + static_cast<std::ptrdiff_t>(size));
     }
-  }
-  // Ranks, and nodes within a rank, come in order, and stay so.
-  result.begin.assign(static_cast<std::size_t>(aggregates.count) + 1, 0);
-  for (auto const a : aggregate) ++result.begin[a + 1];
-  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
-  result.place.resize(aggregate.size());
-  auto next = result.begin;
-  for (std::size_t k = 0; k < aggregate.size(); ++k)
-    result.place[static_cast<std::size_t>(next[aggregate[k]]++)] = std::uint64_t{k} << 32;
+    return to;
+  }));
+  auto const mine = first[static_cast<std::size_t>(comm.rank())];
+  comm.agree([&] { take_in(parts, size, aggregates.count, mine, result); });
   return result;
 }
 
@@ -151,14 +159,16 @@ Members gathered_members(Border<Exec> const& border, std::int64_t nodes, std::si
 template <class Exec>
 void return_rows(Border<Exec> const& border, Members const& members, std::size_t size,
                  std::vector<double> const& Q, std::vector<double>& P0) {
-  std::vector<std::vector<double>> back(members.own.size());
-  auto at = Q.begin();
-  for (std::size_t rank = 0; rank < back.size(); ++rank) {
-    auto const end = at + static_cast<std::ptrdiff_t>(members.came[rank] * size);
-    back[rank].assign(at, end);
-    at = end;
-  }
-  auto const parts = border.comm().exchange(std::move(back));
+  auto const parts = border.comm().exchange(border.agree([&] {
+    std::vector<std::vector<double>> back(members.own.size());
+    auto at = Q.begin();
+    for (std::size_t rank = 0; rank < back.size(); ++rank) {
+      auto const end = at + static_cast<std::ptrdiff_t>(members.came[rank] * size);
+      back[rank].assign(at, end);
+      at = end;
+    }
+    return back;
+  }));
   for (std::size_t rank = 0; rank < parts.size(); ++rank)
     for (std::size_t k = 0; k < members.own[rank].size(); ++k)
       std::copy_n(parts[rank].begin() + static_cast<std::ptrdiff_t>(k * size), size,
@@ -195,21 +205,26 @@ std::vector<double> of_known_aggregates(Border<Exec> const& border,
                                         std::vector<std::int64_t> const& first, std::size_t size,
                                         std::vector<double> const& own) {
   HostRows mine;
-  for (std::size_t k = 0; k < own.size(); ++k) {
-    mine.add(0, own[k]);
-    if ((k + 1) % size == 0) mine.end_row();
-  }
-  auto const begin = aggregates.whole.begin() + static_cast<std::ptrdiff_t>(aggregates.first);
-  std::vector<std::int64_t> wanted(aggregates.whole.begin(), begin);
-  wanted.insert(wanted.end(), begin + static_cast<std::ptrdiff_t>(aggregates.count),
-                aggregates.whole.end());
+  auto const wanted = border.agree([&] {
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      mine.add(0, own[k]);
+      if ((k + 1) % size == 0) mine.end_row();
+    }
+    auto const begin = aggregates.whole.begin() + static_cast<std::ptrdiff_t>(aggregates.first);
+    std::vector<std::int64_t> others(aggregates.whole.begin(), begin);
+    others.insert(others.end(), begin + static_cast<std::ptrdiff_t>(aggregates.count),
+                  aggregates.whole.end());
+    return others;
+  });
   auto const theirs = fetched(border.comm(), first, wanted, mine).value;
-  auto const before = theirs.begin() + static_cast<std::ptrdiff_t>(
-                                           static_cast<std::size_t>(aggregates.first) * size);
-  std::vector<double> all(theirs.begin(), before);
-  all.insert(all.end(), own.begin(), own.end());
-  all.insert(all.end(), before, theirs.end());
-  return all;
+  return border.agree([&] {
+    auto const before = theirs.begin() + static_cast<std::ptrdiff_t>(
+                                             static_cast<std::size_t>(aggregates.first) * size);
+    std::vector<double> all(theirs.begin(), before);
+    all.insert(all.end(), own.begin(), own.end());
+    all.insert(all.end(), before, theirs.end());
+    return all;
+  });
 }
 
 template <class Exec>

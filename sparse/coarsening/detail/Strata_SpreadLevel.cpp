@@ -24,20 +24,16 @@ Partition times(Partition first, std::int64_t size) {
   return first;
 }
 
-std::vector<std::int64_t> united(std::vector<std::int64_t> const& a,
-                                 std::vector<std::int64_t> const& b) {
-  std::vector<std::int64_t> both;
-  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-  return both;
-}
-
 // The nodes outside that the rows have columns of, ascending.
-std::vector<std::int64_t> nodes_outside(HostRows const& rows, Partition const& first_row,
-                                        std::size_t rank, int height) {
-  auto outside = columns_outside(rows, first_row[rank], first_row[rank + 1]);
-  for (auto& column : outside) column /= height;
-  outside.erase(std::unique(outside.begin(), outside.end()), outside.end());
-  return outside;
+std::vector<std::int64_t> nodes_outside(Communicator const& comm, SpreadLevel const& level) {
+  auto const rank = static_cast<std::size_t>(comm.rank());
+  return comm.agree([&] {
+    auto const first_row = level.first_row();
+    auto outside = columns_outside(level.rows, first_row[rank], first_row[rank + 1]);
+    for (auto& column : outside) column /= level.height;
+    outside.erase(std::unique(outside.begin(), outside.end()), outside.end());
+    return outside;
+  });
 }
 
 // The rows with this rank's numbers of columns, and behind them empty ones up to `all`.
@@ -127,11 +123,17 @@ std::optional<Interpolation<Exec>> chosen_rows(Exec const& exec, Communicator co
                                                SpreadChoice const& choice) {
   auto const rank = static_cast<std::size_t>(comm.rank());
   auto const& first = level.first_node;
-  auto const around = united(columns_outside(level.rows, first[rank], first[rank + 1]),
-                             rows_that_refer(comm, first, level.rows));
+  auto const with_columns = [&](std::vector<std::int64_t> const& known, HostRows const& rows) {
+    return comm.agree([&] {
+      auto const outside = columns_outside(rows, first[rank], first[rank + 1]);
+      std::vector<std::int64_t> both;
+      std::ranges::set_union(known, outside, std::back_inserter(both));
+      return both;
+    });
+  };
+  auto const around = with_columns(rows_that_refer(comm, first, level.rows), level.rows);
   auto const more = fetched(comm, first, around, level.rows);
-  auto const behind = columns_outside(more, first[rank], first[rank + 1]);
-  Border<Exec> const border(exec, comm, first, united(around, behind));
+  Border<Exec> const border(exec, comm, first, with_columns(around, more));
   LocalCsr<Exec> A;
   StrongGraph<Exec> S;
   comm.agree([&] {
@@ -172,9 +174,7 @@ template <class Exec>
 std::optional<SmoothedAndPlain<Exec>> aggregated_rows(Exec const& exec, Communicator const& comm,
                                                       SpreadLevel const& level,
                                                       SpreadChoice const& choice) {
-  auto const rank = static_cast<std::size_t>(comm.rank());
-  auto const outside = nodes_outside(level.rows, level.first_row(), rank, level.height);
-  Border<Exec> const border(exec, comm, level.first_node, outside);
+  Border<Exec> const border(exec, comm, level.first_node, nodes_outside(comm, level));
   auto const A = comm.agree([&] {
     auto const rows = local_rows(exec, level.rows, border, level.height, level.rows.rows());
     sort_rows(exec, rows);
@@ -253,8 +253,10 @@ SpreadCoarsening finished(Exec const& exec, Communicator const& comm, SpreadLeve
   coarse.height = made.P.width;
   coarse.width = level.width;
   auto const host = [&](auto const& view) {
-    auto const numbers = comm.agree([&] { return to_host(exec, view); });
-    return std::vector<double>(numbers.begin(), numbers.end());
+    return comm.agree([&] {
+      auto const numbers = to_host(exec, view);
+      return std::vector<double>(numbers.begin(), numbers.end());
+    });
   };
   coarse.component = moved(comm, given, first_coarse, host(made.aggregates.component.view()), 1);
   if (level.width > 0) {
@@ -278,8 +280,9 @@ SpreadCoarsening finished(Exec const& exec, Communicator const& comm, SpreadLeve
 
 Partition SpreadLevel::first_row() const { return times(first_node, height); }
 
-Partition on_fewer_ranks(Partition const& first_row, std::int64_t least) {
+Partition on_fewer_ranks(Partition const& first_row, std::int64_t least_rows, std::int64_t height) {
   auto const ranks = static_cast<std::int64_t>(first_row.size()) - 1;
+  std::int64_t const least = (least_rows + height - 1) / height;
   std::int64_t const wanted =
       least > 0 ? std::clamp<std::int64_t>(first_row.back() / least, 1, ranks) : ranks;
   std::int64_t const group = (ranks + wanted - 1) / wanted;
@@ -292,12 +295,30 @@ Partition on_fewer_ranks(Partition const& first_row, std::int64_t least) {
   return result;
 }
 
+int width_of_modes(Communicator const& comm, std::int64_t rows, NearNullSpace const* given,
+                   int block_size) {
+  int const mine = given ? given->width : 0;
+  auto const most_of = [&](int number) { return static_cast<int>(comm.max(number)); };
+  int const most = most_of(rows > 0 ? mine : 0), least = -most_of(rows > 0 ? -mine : -most);
+  int const largest = most_of(block_size), smallest = -most_of(-block_size);
+  comm.agree([&] {
+    STRATA_REQUIRE(ShapeError, least == most, "near-null space: ranks have ", least, " to ", most,
+                   " vectors, must be as many on all");
+    STRATA_REQUIRE(ShapeError, smallest == largest, "AMG: ranks have blocks of ", smallest, " to ",
+                   largest, ", must be the same on all");
+  });
+  return most;
+}
+
 template <class Exec>
 SpreadLevel finest_spread(Exec const& exec, DistributedMatrix<Exec> const& A,
                           LevelFacts<Exec> const& facts) {
   auto const& comm = A.comm();
-  auto const* const modes = facts.near_null_space.get();
+  auto const* modes = facts.near_null_space.get();
   SpreadLevel level;
+  level.width = width_of_modes(comm, A.rows(), modes, facts.block_size);
+  NearNullSpace const none{level.width, {}};
+  if (A.rows() == 0) modes = level.width > 0 ? &none : nullptr;
   level.rows = rows_of(exec, A);
   int const size = facts.block_size > 0 ? facts.block_size
                                         : likely_block_size(comm, A.global_rows(), level.rows);
@@ -312,12 +333,9 @@ SpreadLevel finest_spread(Exec const& exec, DistributedMatrix<Exec> const& A,
   });
   if (modes) {
     level.height = size;
-    level.width = modes->width;
     for (auto& row : level.first_node) row /= size;
   }
-  Border<Exec> const border(exec, comm, level.first_node,
-                            nodes_outside(level.rows, level.first_row(),
-                                          static_cast<std::size_t>(comm.rank()), level.height));
+  Border<Exec> const border(exec, comm, level.first_node, nodes_outside(comm, level));
   auto const rows = comm.agree(
       [&] { return local_rows(exec, level.rows, border, level.height, level.rows.rows()); });
   if (modes) {
@@ -327,9 +345,10 @@ SpreadLevel finest_spread(Exec const& exec, DistributedMatrix<Exec> const& A,
     });
     return level;
   }
-  if (size > 1)
-    for (std::int64_t row = 0; row < A.rows(); ++row)
+  comm.agree([&] {
+    for (std::int64_t row = 0; size > 1 && row < A.rows(); ++row)
       level.component.push_back(static_cast<double>((A.first_row() + row) % size));
+  });
   level.share_with_sign = share_with_sign(exec, rows, border);
   if (comm.max(static_cast<double>(facts.scale.extent(0))) == 0) return level;
   auto const unit = take_best_unit(exec, rows, facts, border);
@@ -349,8 +368,8 @@ std::optional<SpreadCoarsening> coarsened(Exec const& exec, Communicator const& 
   constexpr std::int64_t most_growth = 2;
   std::int64_t const entries = entries_of(comm, level.rows);
   auto const placed = [&](Interpolation<Exec> const& made) {
-    return on_fewer_ranks(partition_of(comm, made.aggregates.count),
-                          choice.least_rows / made.P.width);
+    return on_fewer_ranks(partition_of(comm, made.aggregates.count), choice.least_rows,
+                          made.P.width);
   };
   if (choice.is_classical) {
     if (auto const made = chosen_rows(exec, comm, level, choice)) {

@@ -46,8 +46,16 @@ struct SpreadChoice {
   std::int64_t least_rows = 0;  ///< rows of a rank; with less the level goes to fewer ranks
 };
 
-/// The finest level. Collective; fences. Throws ShapeError where the modes do not fit, or where a
-/// node would be of two ranks; MemoryError; on all ranks.
+/// The width of the near-null space, 0 without any. A rank that has no rows need not give what the
+/// others give. Collective.
+///
+/// Throws   ShapeError on all ranks where ranks that have rows give other widths, or ranks other
+///          block sizes.
+int width_of_modes(Communicator const& comm, std::int64_t rows, NearNullSpace const* given,
+                   int block_size);
+
+/// The finest level. Collective; fences. Throws ShapeError where the modes do not fit or are not
+/// all ranks', or where a node would be of two ranks; MemoryError; on all ranks.
 template <class Exec>
 SpreadLevel finest_spread(Exec const& exec, DistributedMatrix<Exec> const& A,
                           LevelFacts<Exec> const& facts);
@@ -58,10 +66,10 @@ template <class Exec>
 std::optional<SpreadCoarsening> coarsened(Exec const& exec, Communicator const& comm,
                                           SpreadLevel const& level, SpreadChoice const& choice);
 
-/// The same rows on fewer ranks, as many as have `least` each, the first ones of groups of
-/// neighbours; at least one.
-std::vector<std::int64_t> on_fewer_ranks(std::vector<std::int64_t> const& first_row,
-                                         std::int64_t least);
+/// The same nodes of `height` rows on fewer ranks, as many as have `least_rows` rows each, the
+/// first ones of groups of neighbours; at least one. 0: on the same ranks.
+std::vector<std::int64_t> on_fewer_ranks(std::vector<std::int64_t> const& first_node,
+                                         std::int64_t least_rows, std::int64_t height = 1);
 
 }  // namespace strata::sparse::detail
 

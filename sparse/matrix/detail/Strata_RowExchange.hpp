@@ -28,24 +28,25 @@ std::vector<std::int64_t> columns_outside(HostRows const& rows, std::int64_t fir
                                           std::int64_t end);
 
 /// The rows `wanted` (global, ascending, none of them this rank's) of a matrix spread as
-/// `first_row` says, of which this rank has `own`. Collective.
+/// `first_row` says, of which this rank has `own`. Collective. Throws MemoryError on all ranks.
 HostRows fetched(Communicator const& comm, std::vector<std::int64_t> const& first_row,
                  std::vector<std::int64_t> const& wanted, HostRows const& own);
 
 /// The rows of other ranks with columns of this one, ascending; rows and columns are spread alike.
-/// Collective.
+/// Collective. Throws MemoryError on all ranks.
 std::vector<std::int64_t> rows_that_refer(Communicator const& comm,
                                           std::vector<std::int64_t> const& first_row,
                                           HostRows const& rows);
 
 /// The numbers of the rows that `to` gives each rank, of `size` numbers for each row of `from`; a
-/// rank takes rows that follow its own, or gives all away. Collective.
+/// rank takes rows that follow its own, or gives all away. Collective. Throws MemoryError on all
+/// ranks.
 std::vector<double> moved(Communicator const& comm, std::vector<std::int64_t> const& from,
                           std::vector<std::int64_t> const& to, std::vector<double> const& own,
                           std::size_t size);
 
 /// The transpose of a matrix whose rows are spread as `rows` and whose columns are spread as
-/// `cols`; columns ascending. Collective.
+/// `cols`; columns ascending. Collective. Throws MemoryError on all ranks.
 HostRows transposed(Communicator const& comm, std::vector<std::int64_t> const& rows,
                     std::vector<std::int64_t> const& cols, HostRows const& own);
 

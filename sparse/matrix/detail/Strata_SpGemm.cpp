@@ -73,14 +73,17 @@ template <class Exec>
 HostRows spgemm(Exec const&, Communicator const& comm, std::vector<std::int64_t> const& inner,
                 std::vector<std::int64_t> const& cols, HostRows const& A, HostRows const& B) {
   auto const rank = static_cast<std::size_t>(comm.rank());
-  LocalColumns const of_A{inner[rank], inner[rank + 1],
-                          columns_outside(A, inner[rank], inner[rank + 1])};
-  HostRows all = B;
-  append(all, fetched(comm, inner, of_A.outside, B));
-  LocalColumns const of_B{cols[rank], cols[rank + 1],
-                          columns_outside(all, cols[rank], cols[rank + 1])};
+  auto const local_of = [&](std::vector<std::int64_t> const& first, HostRows const& rows) {
+    return LocalColumns{first[rank], first[rank + 1],
+                        columns_outside(rows, first[rank], first[rank + 1])};
+  };
+  auto const of_A = comm.agree([&] { return local_of(inner, A); });
+  auto const theirs = fetched(comm, inner, of_A.outside, B);
   return comm.agree([&] {
     Host const exec;
+    HostRows all = B;
+    append(all, theirs);
+    auto const of_B = local_of(cols, all);
     HostRows C;
     C.begin.assign(A.begin.size(), 0);
     if (A.entries() == 0 || all.entries() == 0) return C;
