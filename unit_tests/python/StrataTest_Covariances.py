@@ -124,10 +124,10 @@ def test_fits_each_family(family: Any) -> None:
     assert found.standard_errors().of[1] > 0
 
 
-def test_refuses_to_fix_what_a_family_lacks() -> None:
-    for fixed in ("nu", ["range", "nu"]):
-        with pytest.raises(ValueError, match="nu can't be fixed: the family spherical has none"):
-            geostat.fit(PLACES, VALUES, family="spherical", fixed=fixed)
+@pytest.mark.parametrize("fixed", ["nu", ["range", "nu"]])
+def test_refuses_to_fix_what_a_family_lacks(fixed: Any) -> None:
+    with pytest.raises(ValueError, match="nu can't be fixed: the family spherical has none"):
+        geostat.fit(PLACES, VALUES, family="spherical", fixed=fixed)
 
 
 def test_fits_directions_and_keeps_those_that_are_given() -> None:

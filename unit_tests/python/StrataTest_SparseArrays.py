@@ -24,7 +24,7 @@ def laplacian(points: int) -> Any:
 class OnDevice:
     """An array of the device as another package has it: by DLPack alone."""
 
-    def __init__(self, numbers: np.ndarray) -> None:
+    def __init__(self, numbers: Any) -> None:
         self.numbers, self.dtype, self.shape = numbers, numbers.dtype, numbers.shape
 
     def __len__(self) -> int:
@@ -98,10 +98,10 @@ def test_wrong_rows_on_the_device_are_told(monkeypatch: pytest.MonkeyPatch) -> N
         return A
 
     for A, error, words in (
-        (wrong("indices", 7, 25), ValueError, r"row 1 has a column outside \[0, 25\)"),
+        (wrong("indices", 7, 25), ValueError, r"row 2 has a column outside \[0, 25\)"),
         (wrong("indices", 0, -1), ValueError, r"row 0 has a column outside"),
         (wrong("data", 3, np.nan), ValueError, "row 1 has a value that is not finite"),
-        (wrong("indptr", 2, 90), ValueError, "row 1 begins or ends outside the"),
+        (wrong("indptr", 2, 90), ValueError, "row 2 begins or ends outside the"),
         (wrong("indptr", 25, 90), ValueError, "the last of the row pointers is 90, there are 105 values"),
     ):
         with pytest.raises(error, match=words):
