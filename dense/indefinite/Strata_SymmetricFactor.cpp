@@ -11,10 +11,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
 namespace strata::dense {
+
+namespace {
+
+// Numbers of a layer are read where they are stored, as the last layer says.
+void require_layers_that_act(LayerList const& layers) {
+  Precision const stored = detail::ldlt_storage(layers);
+  for (std::size_t depth = 0; depth < layers.size(); ++depth) {
+    Precision const layer = layers.at_depth(depth);
+    STRATA_REQUIRE(ValueError, storage(layer) == stored, "symmetric_factor: ", traits(layer).name,
+                   " in layers ", layers.name(), " cannot act: a factor is stored in ",
+                   traits(stored).name, ", with ",
+                   stored == Precision::fp64 ? "fp64 alone" : "fp32, tf32 and fp16_split");
+  }
+}
+
+}  // namespace
 
 template <class ExecutionSpace>
 SymmetricFactor<ExecutionSpace>::State::State(ExecutionSpace const& space, MatrixView const& matrix,
@@ -44,6 +61,7 @@ auto SymmetricFactor<ExecutionSpace>::State::steps_for(SymmetricOptions const& o
   constexpr std::int64_t little = 256;
   LayerList const fp64{Precision::fp64};
   LayerList const layers = options.layers.value_or(LayerList{Precision::fp32});
+  require_layers_that_act(layers);
   std::vector<Step> result;
   bool const at_once = options.pivoted || (!options.layers && n < little);
   if (!at_once && !layers.is_fp64()) result.push_back({SymmetricRung::Layers, layers});
@@ -53,7 +71,7 @@ auto SymmetricFactor<ExecutionSpace>::State::steps_for(SymmetricOptions const& o
 }
 
 template <class ExecutionSpace>
-bool SymmetricFactor<ExecutionSpace>::State::climb() {
+bool SymmetricFactor<ExecutionSpace>::State::climb_on() {
   while (next_step < steps.size()) {
     Step const step = steps[next_step++];
     if (attempt(step)) return true;
@@ -64,8 +82,29 @@ bool SymmetricFactor<ExecutionSpace>::State::climb() {
   return false;
 }
 
+// A factor is made in the room of the one that held, which is made again where memory runs out.
+template <class ExecutionSpace>
+bool SymmetricFactor<ExecutionSpace>::State::climb() {
+  if (!factored) return climb_on();
+  Step const held{report.rung, report.layers};
+  auto const of_held = known;
+  try {
+    return climb_on();
+  } catch (MemoryError const& error) {
+    --next_step;
+    report.refusal = error.what();
+    SymmetricAttempt again;
+    (void)factor_on(held, again);
+    report.refusal.clear();
+    known = of_held;
+    factored = true;
+    throw;
+  }
+}
+
 template <class ExecutionSpace>
 bool SymmetricFactor<ExecutionSpace>::State::climb(Climb how) {
+  if (at_the_top()) return factored;
   report.attempts.back().outcome = Outcome::NotConverged;
   if (how == Climb::ToTheTop && next_step < steps.size()) next_step = steps.size() - 1;
   return climb();
@@ -111,16 +150,22 @@ bool SymmetricFactor<ExecutionSpace>::State::attempt(Step const& step) {
   factored = false;
   known.reset();
   SymmetricAttempt tried;
+  bool const holds = factor_on(step, tried);
+  tried.outcome = holds ? Outcome::Held : Outcome::BrokeDown;
+  tried.seconds = timer.seconds();
+  report.factor_seconds += tried.seconds;
+  report.attempts.push_back(tried);
+  return factored = holds;
+}
+
+template <class ExecutionSpace>
+bool SymmetricFactor<ExecutionSpace>::State::factor_on(Step const& step, SymmetricAttempt& tried) {
   tried.rung = report.rung = step.rung;
   tried.layers = report.layers = step.layers;
   bool const holds =
       step.rung == SymmetricRung::Pivoted ? factor_pivoted(tried) : factor_mixed(step, tried);
-  tried.outcome = holds ? Outcome::Held : Outcome::BrokeDown;
-  tried.seconds = timer.seconds();
   report.growth = tried.growth;
-  report.factor_seconds += tried.seconds;
-  report.attempts.push_back(tried);
-  return factored = holds;
+  return holds;
 }
 
 // U^T H U = L D L^T. What is beyond 1 / u is no factor.
@@ -132,7 +177,8 @@ bool SymmetricFactor<ExecutionSpace>::State::factor_mixed(Step const& step,
   double const before = butterfly->load(exec, lines, scaled.exponents, M);
   detail::layered_ldlt(blas, step.layers, M);
   double const after = detail::largest_reduced(exec, ConstMatrixRef<memory_space>(M));
-  tried.growth = before > 0 ? after / before : 1;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  tried.growth = before > 0 ? after / before : after > 0 ? infinity : 1;  // A = 0 has no pivots
   return tried.growth * traits(M.precision).unit_roundoff < 1;
 }
 

@@ -152,8 +152,8 @@ template <class ExecutionSpace>
 auto SymmetricFactor<ExecutionSpace>::State::decisive_difference(bool in_fp64) -> Difference {
   while (factored) {
     bool const will_do = !in_fp64 || report.rung != SymmetricRung::Layers;
-    if (will_do && (difference().bound() < 1 || at_the_top())) break;
-    if (!climb(Climb::Higher)) break;
+    if (at_the_top() || (will_do && difference().bound() < 1)) break;
+    if (!(will_do ? climb(Climb::Higher) : climb())) break;  // fp64 is wanted: the other one held
   }
   return factored ? difference() : Difference{.largest = std::numeric_limits<double>::infinity()};
 }

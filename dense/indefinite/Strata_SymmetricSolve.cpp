@@ -16,25 +16,51 @@ namespace strata::dense {
 
 namespace {
 
-// max |x_i / d_i| over max |b_i d_i| of the worst of a few columns. Fences.
-template <class ExecutionSpace, class Scaling>
-double ratio_of_sizes(ExecutionSpace const& exec, Scaling const& d,
-                      StridedMatrix<double const> const& B, StridedMatrix<double const> const& X) {
-  constexpr std::int64_t few = 4;
-  double worst = 0;
-  for (std::int64_t j = 0; j < std::min(few, B.cols); ++j) {
-    double x = 0, b = 0;
-    Kokkos::parallel_reduce(
-        "strata::dense::symmetric_factor::sizes",
-        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, B.rows),
-        KOKKOS_LAMBDA(std::int64_t i, double& of_x, double& of_b) {
-          of_x = Kokkos::max(of_x, Kokkos::abs(X(i, j)) / d(i));
-          of_b = Kokkos::max(of_b, Kokkos::abs(B(i, j)) * d(i));
-        },
-        Kokkos::Max<double>(x), Kokkos::Max<double>(b));
-    if (b > 0) worst = std::max(worst, x / b);
-  }
-  return worst;
+// max |b_i d_i| of each column, a team for each. Enqueued.
+template <class ExecutionSpace, class Scaling, class Sizes>
+void measure_columns(ExecutionSpace const& exec, Scaling const& d,
+                     StridedMatrix<double const> const& B, Sizes const& sizes) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  if (B.cols == 0) return;
+  Kokkos::parallel_for(
+      "strata::dense::symmetric_factor::sizes",
+      Policy(exec, static_cast<int>(B.cols), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team) {
+        std::int64_t const j = team.league_rank();
+        double size = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, B.rows),
+            [&](std::int64_t i, double& most) {
+              most = Kokkos::max(most, Kokkos::abs(B(i, j)) * d(i));
+            },
+            Kokkos::Max<double>(size));
+        Kokkos::single(Kokkos::PerTeam(team), [&] { sizes(j) = size; });
+      });
+}
+
+// max |x_i / d_i| over what is in `sizes`, of the worst column. Fences.
+template <class ExecutionSpace, class Scaling, class Sizes>
+double ratio_of_sizes(ExecutionSpace const& exec, Scaling const& d, Sizes const& sizes,
+                      StridedMatrix<double> const& X) {
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+  double ratio = 0;
+  if (X.cols == 0) return ratio;
+  Kokkos::parallel_reduce(
+      "strata::dense::symmetric_factor::ratio",
+      Policy(exec, static_cast<int>(X.cols), Kokkos::AUTO),
+      KOKKOS_LAMBDA(typename Policy::member_type const& team, double& worst) {
+        std::int64_t const j = team.league_rank();
+        double size = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, X.rows),
+            [&](std::int64_t i, double& most) {
+              most = Kokkos::max(most, Kokkos::abs(X(i, j)) / d(i));
+            },
+            Kokkos::Max<double>(size));
+        if (sizes(j) > 0) worst = Kokkos::max(worst, size / sizes(j));
+      },
+      Kokkos::Max<double>(ratio));
+  return ratio;
 }
 
 }  // namespace
@@ -100,10 +126,9 @@ RefinementOperators<ExecutionSpace> SymmetricFactor<ExecutionSpace>::State::oper
 }
 
 template <class ExecutionSpace>
-double SymmetricFactor<ExecutionSpace>::State::growth_of(StridedMatrix<double const> const& B,
+double SymmetricFactor<ExecutionSpace>::State::growth_of(Sizes const& of_b,
                                                          StridedMatrix<double> const& X) const {
-  if (n == 0 || share_memory(B, X)) return 0;
-  return scaled.scaled_norm * ratio_of_sizes(exec, scaled.d, B, X);
+  return scaled.scaled_norm * ratio_of_sizes(exec, scaled.d, of_b, X);
 }
 
 // ||I - M^-1 H|| of the pivoted rung is about u times the condition.
@@ -111,9 +136,10 @@ template <class ExecutionSpace>
 bool SymmetricFactor<ExecutionSpace>::State::has_digits() {
   constexpr double most = 0.1;
   if (difference().largest < most) return true;
-  if (report.rung != SymmetricRung::Pivoted &&
-      (!climb(Climb::ToTheTop) || difference().largest < most))
-    return factored;
+  if (report.rung != SymmetricRung::Pivoted) {
+    if (at_the_top()) return true;  // there was no memory for a rung that decides
+    if (!climb(Climb::ToTheTop) || difference().largest < most) return factored;
+  }
   refuse(strata::detail::message("A is singular to working precision: its condition is about ",
                                  scaled.scaled_norm * inverse_norm(),
                                  ", and the pivoted factor's M has ||I - M^-1 A|| of ",
@@ -139,9 +165,12 @@ SolveReport SymmetricFactor<ExecutionSpace>::solve_strided(ExecutionSpace const&
   STRATA_REQUIRE(ValueError, !share_memory(A, X), "solve: X overlaps A, which the factor reads");
   RefinementOptions chosen = options;
   if (chosen.refine == Refine::Automatic) chosen.refine = Refine::Gmres;
+  auto const of_b = strata::allocate<typename State::Sizes>(
+      s.exec, "strata::dense::symmetric_factor::sizes", B.cols);
+  measure_columns(s.exec, s.scaled.d, B, of_b);  // X may be B
   SolveReport report = dense::solve(s.exec, s, B, X, chosen);
   if (!s.factored || chosen.refine == Refine::None) return report;
-  double const growth = s.growth_of(B, X);
+  double const growth = s.growth_of(of_b, X);
   s.largest_growth = std::max(s.largest_growth, growth);
   if ((!report.converged || !(growth < suspicious)) && !s.has_digits())
     report.converged = report.refinement.converged = false;

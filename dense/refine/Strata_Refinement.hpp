@@ -76,9 +76,10 @@ struct RefinementReport {
   /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), of the system as given
   double backward_error = 0;
   double equilibrated_error = 0;  ///< the same of the system that was refined
-  /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) of that system: times the condition it bounds the
-  /// error of x. ||r_j||_inf is no smaller than rounding leaves it. That is 2^-53 ||A||_inf
-  /// ||x_j||_inf, or what independent roundings come to where the largest entry of A is known.
+  /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf) of that system: the error of x is seldom above
+  /// that times the condition. ||r_j||_inf is no smaller than rounding leaves it. That is 2^-53
+  /// ||A||_inf ||x_j||_inf, or, where the largest entry of A is known, sqrt(2) times what
+  /// independent roundings come to, if that is less.
   double relative_residual = 0;
   double hpl_scaled_residual = 0;  ///< backward_error / (n 2^-52)
   double slate_error = 0;          ///< ||B - A X||_1 / (n ||A||_1 ||X||_1)

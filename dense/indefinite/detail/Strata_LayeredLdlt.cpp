@@ -50,11 +50,16 @@ struct DivideByPivots {
   static constexpr int side = 32;
   T *a21, *a12;
   T const* d;  // a diagonal
-  std::int64_t rows, cols, ld, down;
+  std::int64_t rows, cols, ld, down, items;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& team) const {
-    std::int64_t const i0 = team.league_rank() % down * side, j0 = team.league_rank() / down * side;
+    for (std::int64_t item = team.league_rank(); item < items; item += team.league_size())
+      divide(team, item);
+  }
+  template <class Member>
+  KOKKOS_FUNCTION void divide(Member const& team, std::int64_t item) const {
+    std::int64_t const i0 = item % down * side, j0 = item / down * side;
     auto const height = static_cast<int>(Kokkos::min<std::int64_t>(side, rows - i0)),
                width = static_cast<int>(Kokkos::min<std::int64_t>(side, cols - j0));
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, height * width), [&](int t) {
@@ -116,7 +121,7 @@ class Recursion {
     std::int64_t const down = (A21.rows + side - 1) / side, across = (A21.cols + side - 1) / side;
     launch_teams("strata::dense::ldlt::divide", blas_.exec(), down * across, 0,
                  DivideByPivots<T>{A21.template as<T>(), A12.template as<T>(), A11.template as<T>(),
-                                   A21.rows, A21.cols, A21.ld, down});
+                                   A21.rows, A21.cols, A21.ld, down, down * across});
   }
 
   // C -= L W of the lower triangle, and of all of the diagonal's tiles.

@@ -134,15 +134,15 @@ struct EliminatePivoted {
   }
 };
 
-// A column of W by one team.
+// Columns of W, each by one team.
 struct SolvePivoted {
   double const* a;
   std::int64_t n, ld;
   std::int64_t const* pivots;
   double* columns;
-  std::int64_t stride;
+  std::int64_t cols, stride;
 
-  // x_i -= l_ij x_j below the pivot that ends before `begin`
+  // x = L^-1 P^T x
   template <class Member>
   KOKKOS_FUNCTION void forward(Member const& team, double* x) const {
     for (std::int64_t k = 0; k < n;) {
@@ -207,10 +207,12 @@ struct SolvePivoted {
   }
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& team) const {
-    double* const x = columns + team.league_rank() * stride;
-    forward(team, x);
-    divide(team, x);
-    backward(team, x);
+    for (std::int64_t j = team.league_rank(); j < cols; j += team.league_size()) {
+      double* const x = columns + j * stride;
+      forward(team, x);
+      divide(team, x);
+      backward(team, x);
+    }
   }
 };
 
@@ -232,10 +234,17 @@ template <class ExecutionSpace>
 std::int64_t pivoted_ldlt(ExecutionSpace const& exec,
                           MatrixRef<typename ExecutionSpace::memory_space> const& M,
                           Pivots<typename ExecutionSpace::memory_space> const& pivots) {
-  using Memory = typename ExecutionSpace::memory_space;
   if (M.rows == 0) return 0;
   std::int64_t info = 0;
-  if (vendor::sytrf(exec, M, pivots, info)) return info;
+  return vendor::sytrf(exec, M, pivots, info) ? info : pivoted_ldlt_of_team(exec, M, pivots);
+}
+
+template <class ExecutionSpace>
+std::int64_t pivoted_ldlt_of_team(ExecutionSpace const& exec,
+                                  MatrixRef<typename ExecutionSpace::memory_space> const& M,
+                                  Pivots<typename ExecutionSpace::memory_space> const& pivots) {
+  using Memory = typename ExecutionSpace::memory_space;
+  std::int64_t info = 0;
   auto const room = strata::allocate<Kokkos::View<double*, Memory>>(
       exec, "strata::dense::ldlt::rows", 2 * M.rows);
   auto const zero =
@@ -255,17 +264,19 @@ void pivoted_solve(ExecutionSpace const& exec,
                    MatrixRef<typename ExecutionSpace::memory_space> const& W) {
   launch_teams("strata::dense::ldlt::pivoted_solve", exec, W.cols, 0,
                SolvePivoted{M.template as<double>(), M.rows, M.ld, pivots.data(),
-                            W.template as<double>(), W.ld});
+                            W.template as<double>(), W.cols, W.ld});
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                        \
-  template void load_scaled(Exec const&, SymmetricLines const&,                         \
-                            Kokkos::View<int const*, Exec::memory_space> const&,        \
-                            MatrixRef<Exec::memory_space> const&);                      \
-  template std::int64_t pivoted_ldlt(Exec const&, MatrixRef<Exec::memory_space> const&, \
-                                     Pivots<Exec::memory_space> const&);                \
-  template void pivoted_solve(Exec const&, ConstMatrixRef<Exec::memory_space> const&,   \
-                              Pivots<Exec::memory_space> const&,                        \
+#define STRATA_INSTANTIATE(Exec)                                                                \
+  template void load_scaled(Exec const&, SymmetricLines const&,                                 \
+                            Kokkos::View<int const*, Exec::memory_space> const&,                \
+                            MatrixRef<Exec::memory_space> const&);                              \
+  template std::int64_t pivoted_ldlt(Exec const&, MatrixRef<Exec::memory_space> const&,         \
+                                     Pivots<Exec::memory_space> const&);                        \
+  template std::int64_t pivoted_ldlt_of_team(Exec const&, MatrixRef<Exec::memory_space> const&, \
+                                             Pivots<Exec::memory_space> const&);                \
+  template void pivoted_solve(Exec const&, ConstMatrixRef<Exec::memory_space> const&,           \
+                              Pivots<Exec::memory_space> const&,                                \
                               MatrixRef<Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -39,6 +39,12 @@ template <class ExecutionSpace>
     ExecutionSpace const& exec, MatrixRef<typename ExecutionSpace::memory_space> const& M,
     Pivots<typename ExecutionSpace::memory_space> const& pivots);
 
+/// The same by the kernel of one team. Throws MemoryError.
+template <class ExecutionSpace>
+[[nodiscard]] std::int64_t pivoted_ldlt_of_team(
+    ExecutionSpace const& exec, MatrixRef<typename ExecutionSpace::memory_space> const& M,
+    Pivots<typename ExecutionSpace::memory_space> const& pivots);
+
 /// W = (P L D L^T P^T)^-1 W, W: n x m fp64. Enqueued, a team for each column.
 template <class ExecutionSpace>
 void pivoted_solve(ExecutionSpace const& exec,

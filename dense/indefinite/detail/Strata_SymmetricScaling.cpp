@@ -65,14 +65,20 @@ void largest_exponents(ExecutionSpace const& exec, SymmetricLines const& A, Expo
       });
 }
 
-// p_i -= half of the row's exponent; returns the largest |exponent| that there was.
+// What rows' exponents were before a sweep.
+struct Swept {
+  int farthest = 0;  // largest magnitude
+  int largest = 0;
+};
+
+// p_i -= half of the row's exponent.
 template <class ExecutionSpace, class Exponents, class Found>
-int scale_once(ExecutionSpace const& exec, Exponents const& p, Found const& found) {
-  int farthest = 0;
+Swept scale_once(ExecutionSpace const& exec, Exponents const& p, Found const& found) {
+  Swept swept;
   Kokkos::parallel_reduce(
       "strata::dense::scale_symmetric::scale",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, p.extent_int(0)),
-      KOKKOS_LAMBDA(int i, int& most) {
+      KOKKOS_LAMBDA(int i, int& most, int& largest) {
         int e = no_exponent;
         for (int t = 0; t < found.extent_int(1); ++t) {
           e = found(i, t) > e ? found(i, t) : e;
@@ -81,12 +87,14 @@ int scale_once(ExecutionSpace const& exec, Exponents const& p, Found const& foun
         if (e < no_exponent / 2) return;
         int const away = e < 0 ? -e : e;
         most = away > most ? away : most;
+        largest = e > largest ? e : largest;
         if (away <= 1) return;
         int const q = p(i) - e / 2;
         p(i) = q > largest_power ? largest_power : q < -largest_power ? -largest_power : q;
       },
-      Kokkos::Max<int>(farthest));
-  return farthest;
+      Kokkos::Max<int>(swept.farthest), Kokkos::Max<int>(swept.largest));
+  exec.fence("strata::dense::scale_symmetric::scale");
+  return swept;
 }
 
 // sums(i, t, 0) and (i, t, 1): of team t's lines, the magnitudes of row i of A and of D A D
@@ -205,10 +213,10 @@ SymmetricScaling<typename ExecutionSpace::memory_space> scale_symmetric(Executio
   Kokkos::deep_copy(exec, found, no_exponent);
   for (int sweep = 0; sweep < most_sweeps; ++sweep) {
     largest_exponents(exec, A, s.exponents, found);
-    int const farthest = scale_once(exec, s.exponents, found);
-    if (sweep == 0 && farthest >= 1024)
+    Swept const swept = scale_once(exec, s.exponents, found);
+    if (sweep == 0 && swept.largest >= 1024)
       require_finite(exec, A, Kokkos::Experimental::infinity_v<double>);
-    if (farthest <= 1) break;
+    if (swept.farthest <= 1) break;
   }
   sum_rows(exec, A, s.exponents, sums);
   s.norm = largest_sum(exec, sums, 0);

@@ -27,6 +27,7 @@ template <class ExecutionSpace>
 struct SymmetricFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, memory_space>;
   using Matrix = MatrixRef<memory_space>;
+  using Sizes = Kokkos::View<double*, memory_space>;
   struct Step {
     SymmetricRung rung;
     LayerList layers;
@@ -51,14 +52,16 @@ struct SymmetricFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> 
   // --- the ladder (Strata_SymmetricFactor.cpp) ---
 
   std::vector<Step> steps_for(SymmetricOptions const& options) const;
-  /// Factor on the next rung that holds; false if none does.
+  /// Factor on the next rung that holds; false if none does. A MemoryError leaves the one before.
   bool climb();
+  bool climb_on();
   bool climb(Climb how) override;
   bool at_the_top() const override { return next_step >= steps.size(); }
   void end_ladder() override { next_step = steps.size(); }
   Patience patience() const override;
   /// Factor on one rung; false if it broke down.
   bool attempt(Step const& step);
+  bool factor_on(Step const& step, SymmetricAttempt& tried);
   bool factor_mixed(Step const& step, SymmetricAttempt& tried);
   bool factor_pivoted(SymmetricAttempt& tried);
   Matrix make_room(std::int64_t order, Precision precision);
@@ -78,8 +81,9 @@ struct SymmetricFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> 
   void apply_scaled(Block const& X, Block const& Y);
   /// R = M^-1 R.
   void precondition(Block const& R);
-  /// ||H|| ||Y|| / ||D B||, which the condition is not below; of a few columns.
-  double growth_of(StridedMatrix<double const> const& B, StridedMatrix<double> const& X) const;
+  /// ||H|| ||Y|| / ||D B||, which the condition is not below, of the worst column; `of_b` holds
+  /// ||D b|| of each. Fences.
+  double growth_of(Sizes const& of_b, StridedMatrix<double> const& X) const;
   /// Decides whether an answer so large is one; false: A is refused.
   bool has_digits();
 
@@ -104,13 +108,13 @@ struct SymmetricFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> 
   std::optional<detail::Butterfly<ExecutionSpace>> butterfly;
   Kokkos::View<std::byte*, memory_space> memory_of_factor;
   Matrix M;                             // the factor
-  detail::Pivots<memory_space> pivots;  // of the pivoted one
-  Block work, image;                    // vectors
+  detail::Pivots<memory_space> pivots;  // exchanges of the rung with pivoting
+  Block work, image;                    // room of `precondition` and of `apply_scaled`
   std::vector<Step> steps;
   std::size_t next_step = 0;
   bool factored = false;
   std::optional<Difference> known;  // of the present factor
-  double largest_growth = 0;        // of solutions
+  double largest_growth = 0;        // largest growth_of any solution
   SymmetricReport report;
 };
 

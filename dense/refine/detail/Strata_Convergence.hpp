@@ -116,17 +116,22 @@ class Convergence {
   /// ||r|| / (||A|| ||x||) of the system that is refined, where r is no smaller than what rounding
   /// leaves of it.
   ///
-  /// Each x_j is rounded, and each product a_ij x_j. Such independent roundings add up like their
+  /// Each x_j is rounded, and each product a_ij x_j. Such roundings add up about like their
   /// squares, to 2^-53 sqrt(sum_j a_ij^2 x_j^2) in a row. With the largest entry h of A that sum is
-  /// at most h^2 ||x||_1 ||x||_inf, and at most h ||A||_inf ||x||_inf^2. b is subtracted last,
-  /// which rounds the difference alone.
+  /// at most h^2 ||x||_1 ||x||_inf, and at most h ||A||_inf ||x||_inf^2. Two roundings may be in
+  /// step, and add up like their magnitudes: sqrt(2) times that for two equal products. Roundings
+  /// never come to more than 2^-53 ||A||_inf ||x||_inf. b is subtracted last, which rounds the difference
+  /// alone.
   double relative_residual(Quality const& q, double b_max) const {
+    constexpr double in_step = 1.4142135623730951;
     double const of_b = b_max > 0 ? b_max / norm_ / q.x_max : 0;
     double const residual = q.refined_error * (1 + of_b);
     double rounding = 0x1p-53;
     if (largest_ > 0 && q.x_max > 0) {
       double const entry = largest_ / norm_;
-      rounding *= std::min(entry * std::sqrt(q.refined_x_sum / q.x_max), std::sqrt(entry));
+      double const squares =
+          std::min(entry * std::sqrt(q.refined_x_sum / q.x_max), std::sqrt(entry));
+      rounding *= std::min(1.0, in_step * squares);
     }
     return std::max(rounding, residual + std::min(residual, rounding));  // r is rounded, too
   }

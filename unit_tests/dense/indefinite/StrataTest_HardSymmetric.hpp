@@ -93,8 +93,9 @@ class BunchParlett {
 
 /// The kinds of `hard_symmetric`.
 inline std::vector<std::string> const hard_kinds{
-    "random", "saddle", "kriging", "kkt",    "shifted",      "graded",   "exchange", "zero block",
-    "scaled", "huge",   "tiny",    "nearly", "antidiagonal", "definite", "negative"};
+    "random",       "saddle",     "kriging",  "kkt",    "shifted", "graded",
+    "exchange",     "zero block", "scaled",   "huge",   "tiny",    "nearly",
+    "antidiagonal", "definite",   "negative", "hugest", "tiniest"};
 
 /// Element (i, j), i >= j, of a hard matrix of order n.
 inline double hard_entry(std::string const& kind, std::int64_t n, std::int64_t i, std::int64_t j,
@@ -129,6 +130,8 @@ inline double hard_entry(std::string const& kind, std::int64_t n, std::int64_t i
            std::pow(10, 120 * (uniform(seed + 7, static_cast<std::uint64_t>(j)) - 0.5));
   if (kind == "huge") return 1e150 * r;
   if (kind == "tiny") return 1e-150 * r;
+  if (kind == "hugest") return 1e300 * r;
+  if (kind == "tiniest") return 1e-300 * r;
   if (kind == "nearly") return i == j ? 1e-9 * (r > 0 ? 1 : -1) + 1 : 1;
   if (kind == "antidiagonal") return i + j >= n - 1 ? 1 + (i + j == n - 1 ? r : 0) : 0;
   if (kind == "definite") return i == j ? 2 + m : r;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Spaces.hpp"
 #include "dense/StrataTest_HardMatrices.hpp"
+#include <core/problems/Strata_Random.hpp>
 #include <dense/Strata_Cholesky.hpp>
 
 #include <gtest/gtest.h>
@@ -61,7 +62,7 @@ struct Tally {
 };
 
 template <class Space>
-void compare(HostMatrix const& A, LayerList const& layers, unsigned seed, Tally& tally) {
+void compare(HostMatrix const& A, HostMatrix const& b, LayerList const& layers, Tally& tally) {
   Space const exec;
   auto const n = static_cast<std::int64_t>(A.extent(0));
   ExactFactor const exact(A);
@@ -70,7 +71,6 @@ void compare(HostMatrix const& A, LayerList const& layers, unsigned seed, Tally&
   if (condition * static_cast<double>(n) * 0x1p-53 > 1) return;  // singular to working precision
   auto factor = cholesky(exec, on_device<Space>(A), layers, {.equilibrate = false});
   ASSERT_TRUE(factor.info().ok()) << "condition " << condition << ", order " << n;
-  HostMatrix const b = random_matrix(n, 1, seed);
   auto const X = on_device<Space>(b);
   auto const report = factor.solve(exec, on_device<Space>(b), X);
   auto const found = factor.condition(exec);
@@ -87,6 +87,11 @@ void compare(HostMatrix const& A, LayerList const& layers, unsigned seed, Tally&
 
   tally.take(found.value, condition, forward_error(report.refinement, found),
              static_cast<double>(off / size));
+}
+
+template <class Space>
+void compare(HostMatrix const& A, LayerList const& layers, unsigned seed, Tally& tally) {
+  compare<Space>(A, random_matrix(static_cast<std::int64_t>(A.extent(0)), 1, seed), layers, tally);
 }
 
 template <class Space>
@@ -117,6 +122,26 @@ TYPED_TEST(ConditionErrorOn, HoldsForOtherMatrices) {
                        static_cast<unsigned>(r), tally);
   EXPECT_EQ(tally.cases, cases);
   tally.judge(49);
+}
+
+// [a c; c a] x = [b; -b] with c nearly a: both products of a row are rounded, and the roundings may
+// be in step.
+TYPED_TEST(ConditionErrorOn, HoldsWhereRoundingsAreInStep) {
+  Tally tally;
+  int const cases = setting("STRATA_TEST_CASES", 3000);
+  for (int r = 0; r < cases; ++r) {
+    auto const draw = [r](std::uint64_t k) {
+      return uniform(17, static_cast<std::uint64_t>(r), k);
+    };
+    HostMatrix const A("strata::test::A", 2, 2), b("strata::test::b", 2, 1);
+    A(0, 0) = A(1, 1) = 1 + draw(0);
+    A(0, 1) = A(1, 0) = A(0, 0) * (1 - std::pow(10, -1 - 8 * draw(1)));
+    b(0, 0) = (1 + draw(2)) * (A(0, 0) - A(0, 1));
+    b(1, 0) = -b(0, 0);
+    compare<TypeParam>(A, b, {Precision::fp64}, tally);
+  }
+  EXPECT_EQ(tally.cases, cases);
+  tally.judge(10);
 }
 
 // Two rows that are nearly equal, wherever they are.
