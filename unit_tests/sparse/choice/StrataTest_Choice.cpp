@@ -91,6 +91,16 @@ TEST(Candidates, TakeMultigridEarlierWhereCoefficientsJump) {
   EXPECT_EQ(candidates(grid, {}).front().preconditioner, Kind::Amg);
 }
 
+TEST(Candidates, ForecastChosenRowsOnSeveralRanksToo) {
+  auto grid = facts_of_grid(30, false);
+  AskedMethod const asked{SolverKind::Gmres, Kind::Amg};
+  auto const alone = candidates(grid, asked).front();
+  grid.ranks = 4;
+  auto const together = candidates(grid, asked).front();
+  EXPECT_EQ(together.set_up_seconds, alone.set_up_seconds);
+  EXPECT_EQ(together.iteration_seconds, alone.iteration_seconds);
+}
+
 TEST(Patience, EndsWhereAnotherOneIsFaster) {
   Candidate own, weak, strong, direct;
   own.iteration_seconds = weak.iteration_seconds = 1, strong.iteration_seconds = 4;
