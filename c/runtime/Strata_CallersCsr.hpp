@@ -124,11 +124,14 @@ struct CsrPattern {
     STRATA_REQUIRE(ValueError, entries == 0 || columns != nullptr, "column is a null pointer");
     column = DeviceNumbers<Index>(exec, columns, entries, copies);
   }
-  std::int64_t last(Exec const& exec) const {
+  /// begin[0], begin[n]. Fence.
+  std::int64_t first(Exec const& exec) const { return begin_of(exec, 0); }
+  std::int64_t last(Exec const& exec) const { return begin_of(exec, rows); }
+  std::int64_t begin_of(Exec const& exec, std::int64_t row) const {
     Kokkos::View<Index, Kokkos::HostSpace> const found("strata::c::csr::entries");
     Kokkos::deep_copy(exec, found,
                       Kokkos::View<Index const, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-                          begin.data() + rows));
+                          begin.data() + row));
     exec.fence("strata::c::csr::entries");
     return static_cast<std::int64_t>(found());
   }

@@ -77,7 +77,7 @@ void end_at_exit() {
     if (!end_unless_used()) ending = false;  // static objects may go on
   } else if (process == getpid()) {
     end_device();
-  } else {
+  } else if (Kokkos::is_initialized()) {  // else there are no instances to ask
     forget_scratch<Space>();
   }
 }

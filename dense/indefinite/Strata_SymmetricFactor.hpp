@@ -38,8 +38,8 @@ using strata::name_of;
 
 /// Choices of `symmetric_factor`.
 struct SymmetricOptions {
-  /// Layers of the first rung; fp64: that rung is left out. None: fp32, or below order 256 the
-  /// pivoted rung at once.
+  /// Layers of the first rung, of fp32, tf32 and fp16_split; fp64: that rung is left out. None:
+  /// fp32, or below order 256 the pivoted rung at once.
   std::optional<LayerList> layers;
   bool pivoted = false;  ///< begin with the pivoted rung
 };
@@ -177,7 +177,7 @@ class SymmetricFactor {
 /// Sync     fences `exec`.
 /// Memory   n^2 numbers of the leaves' type, and of fp64 on the other rungs. Cost n^3/3 flops.
 /// Throws   ShapeError if A is not square; NonFiniteEntry; ValueError if the sum of a row of A
-///          overflows; MemoryError; VendorError.
+///          overflows, or naming a layer that cannot act; MemoryError; VendorError.
 /// Error    solves are refined to a backward error of sqrt(n) 2^-52.
 /// Source   Baboulin, Becker and Dongarra, A parallel tiled solver for dense symmetric indefinite
 ///          systems on multicore architectures, IPDPS 2012, doi:10.1109/IPDPS.2012.12; layers:

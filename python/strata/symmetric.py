@@ -102,6 +102,7 @@ class SymmetricFactor:
         ----------
         Carson and Higham, SIAM J. Sci. Comput. 40 (2018), doi:10.1137/17M1140819.
         """
+        _require_regular(self._core)
         right = _arrays.as_operand("b", b)
         n = self._core.order
         if right.shape[0] != n:
@@ -130,6 +131,7 @@ class SymmetricFactor:
         ----------
         Sylvester's law of inertia; the bound that decides: Dixon, SIAM J. Numer. Anal. 20 (1983), doi:10.1137/0720053.
         """
+        _require_regular(self._core)
         return self._core.inertia()
 
     def logdet(self) -> _core.SignedLogDeterminant:
@@ -144,6 +146,7 @@ class SymmetricFactor:
         ----------
         As `inertia`.
         """
+        _require_regular(self._core)
         return self._core.log_determinant()
 
     def condition(self) -> _core.Condition:
@@ -157,6 +160,7 @@ class SymmetricFactor:
         ----------
         Higham and Tisseur, SIAM J. Matrix Anal. Appl. 21 (2000), doi:10.1137/S0895479899356080.
         """
+        _require_regular(self._core)
         return self._core.condition()
 
 
@@ -168,7 +172,8 @@ def symmetric_factor(A: AnyMatrix, layers: Layers = "auto", *, lower: bool = Tru
     A : array of float64, (n, n)
         As for `cholesky`. It must not change as long as the factor is used.
     layers : str or sequence of str
-        Precisions of the products of the first rung, the last one for the rest. "auto": fp32, and below order 256 pivoting at once.
+        Precisions of the products of the first rung, the last one for the rest: of fp32, tf32 and fp16_split, or fp64 alone. "auto":
+        fp32, and below order 256 pivoting at once.
     lower : bool
         Which triangle of A is read.
     pivoted : bool

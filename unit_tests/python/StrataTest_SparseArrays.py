@@ -102,6 +102,7 @@ def test_wrong_rows_on_the_device_are_told(monkeypatch: pytest.MonkeyPatch) -> N
         (wrong("indices", 0, -1), ValueError, r"row 0 has a column outside"),
         (wrong("data", 3, np.nan), ValueError, "row 1 has a value that is not finite"),
         (wrong("indptr", 2, 90), ValueError, "row 2 begins or ends outside the"),
+        (wrong("indptr", 0, 1), ValueError, "the first of the row pointers is 1, must be 0"),
         (wrong("indptr", 25, 90), ValueError, "the last of the row pointers is 90, there are 105 values"),
     ):
         with pytest.raises(error, match=words):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import strata
-from problems import Array
+from problems import ON_GPU, Array
 
 
 def springs(nx: int, ny: int) -> tuple[Any, Array]:
@@ -61,8 +61,9 @@ def test_a_near_null_space_is_what_coordinates_make_of_themselves() -> None:
     found = strata.sparse.Solver(A, coordinates=places, preconditioner="amg")
     np.testing.assert_allclose(given.solve(b), found.solve(b), rtol=1e-6)
     assert given.last_solve is not None and found.last_solve is not None
-    # The modes differ in their last bits, by which equal strengths of a grid fall one way or the other.
-    assert given.last_solve.iterations == pytest.approx(found.last_solve.iterations, rel=0.2)
+    # The modes differ in their last bits, by which equal strengths of a grid fall one way or the other on a GPU.
+    few = {"rel": 0.2} if ON_GPU else {"abs": 1}
+    assert given.last_solve.iterations == pytest.approx(found.last_solve.iterations, **few)
 
 
 def test_a_free_body_loses_its_motions() -> None:

@@ -48,7 +48,8 @@ def test_signs_and_determinants_are_those_of_the_eigenvalues() -> None:
         found = factor.logdet()
         sign, value = np.linalg.slogdet(A)
         assert found.sign == sign and abs(found.value - value) < found.error + 1e-12 * abs(value) and found.error < 1e-6
-        assert 0.1 < factor.condition().value / np.linalg.cond(A, 1) < 1e4
+        assert factor.report.smallest_scaling == factor.report.largest_scaling == 1
+        assert 1 / 3 < factor.condition().value / np.linalg.cond(A, 1) < 3
         assert "SymmetricFactor" in repr(factor) and factor.shape == A.shape
 
 
@@ -71,6 +72,17 @@ def test_singular_matrices_are_refused_with_the_reason(A: Array) -> None:
     with pytest.raises(strata.Singular, match="A is singular"):
         strata.solve(A, np.ones(len(A)), assume_a="sym")
     assert issubclass(strata.Singular, np.linalg.LinAlgError)
+
+
+def test_a_singular_factor_stays_singular() -> None:
+    A = np.diag([1.0] + 8 * [2.0] + [1.0]) - np.eye(10, k=1) - np.eye(10, k=-1)
+    factor = strata.symmetric_factor(A, "fp64")
+    for _ in range(2):
+        with pytest.raises(strata.Singular, match="A is singular"):
+            factor.solve(np.arange(10.0))
+    for method in (factor.inertia, factor.logdet, factor.condition):
+        with pytest.raises(strata.Singular, match="A is singular"):
+            method()
 
 
 def test_mistakes_are_named() -> None:

@@ -119,9 +119,9 @@ class Convergence {
   /// Each x_j is rounded, and each product a_ij x_j. Such roundings add up about like their
   /// squares, to 2^-53 sqrt(sum_j a_ij^2 x_j^2) in a row. With the largest entry h of A that sum is
   /// at most h^2 ||x||_1 ||x||_inf, and at most h ||A||_inf ||x||_inf^2. Two roundings may be in
-  /// step, and add up like their magnitudes: sqrt(2) times that for two equal products. Roundings
-  /// never come to more than 2^-53 ||A||_inf ||x||_inf. b is subtracted last, which rounds the difference
-  /// alone.
+  /// step, and add up like their magnitudes: sqrt(2) times that for two equal products. All
+  /// roundings never come to more than 2^-53 ||A||_inf ||x||_inf. b is subtracted last, which
+  /// rounds the difference alone.
   double relative_residual(Quality const& q, double b_max) const {
     constexpr double in_step = 1.4142135623730951;
     double const of_b = b_max > 0 ? b_max / norm_ / q.x_max : 0;

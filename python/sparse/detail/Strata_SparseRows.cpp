@@ -99,6 +99,9 @@ Rows device_rows(Numbers const& begin, Numbers const& column, Numbers const& val
                                                static_cast<Index const*>(column.data()), false);
             STRATA_REQUIRE(ShapeError, pattern.entries == entries, "A: the last of the row ",
                            "pointers is ", pattern.entries, ", there are ", entries, " values");
+            auto const first = pattern.first(exec);
+            STRATA_REQUIRE(ShapeError, first == 0, "A: the first of the row pointers is ", first,
+                           ", must be 0");
             return c::matrix_of(exec, Communicator(), pattern,
                                 static_cast<double const*>(value.data()));
           }};

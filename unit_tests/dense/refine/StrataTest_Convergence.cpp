@@ -172,8 +172,8 @@ TEST(Convergence, BoundsTheRelativeResidualByRounding) {
   EXPECT_NEAR(convergence.relative_residual(q, 0) / (1.5 * u), 1, 1e-14);
 }
 
-// By the largest entry h, here a fourth of ||A||: 2^-53 h sqrt(||x||_1 ||x||_inf), or 2^-53 sqrt(h
-// ||A||) ||x||_inf if that is less.
+// By the largest entry h, here a fourth of ||A||: sqrt(2) 2^-53 h sqrt(||x||_1 ||x||_inf), or
+// sqrt(2) 2^-53 sqrt(h ||A||) ||x||_inf if that is less. It is never more than 2^-53 ||A|| ||x||.
 TEST(Convergence, ExpectsIndependentRoundingsWhereTheLargestEntryIsKnown) {
   double const u = 0x1p-53;
   Convergence const convergence(100, 4, 4, 0, 1);
@@ -182,8 +182,11 @@ TEST(Convergence, ExpectsIndependentRoundingsWhereTheLargestEntryIsKnown) {
   for (auto const& [sum, expected] :
        std::vector<std::pair<double, double>>{{2, 0.25}, {4.5, 0.375}, {8, 0.5}, {200, 0.5}}) {
     q.refined_x_sum = sum;
-    EXPECT_NEAR(convergence.relative_residual(q, 0) / (expected * u), 1, 1e-14) << sum;
+    EXPECT_NEAR(convergence.relative_residual(q, 0) / (std::sqrt(2) * expected * u), 1, 1e-14)
+        << sum;
   }
+  Convergence const of_one_entry(100, 4, 4, 0, 4);
+  EXPECT_EQ(of_one_entry.relative_residual(q, 0), u);
 }
 
 }  // namespace
