@@ -175,7 +175,7 @@ bool CholeskyFactor<ExecutionSpace>::State::holds(Info found) {
   try {
     find_minor(found.order());
   } catch (MemoryError const&) {
-    // the rungs will tell
+    return false;  // the rungs will tell
   }
   return false;
 }

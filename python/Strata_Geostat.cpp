@@ -200,9 +200,9 @@ std::string text_of(Covariance const& c) {
                                     : "";
   };
   std::string const axes = c.has_directions() ? ", angle={4!r}, ratio={5!r}" : "";
-  std::string const first = std::string(names[static_cast<int>(c.family)]) +
-                            "(sigma2={0!r}, range={1!r}" + shape(c.family, "2") + ", nugget={3!r}" +
-                            axes + ")";
+  std::string first = std::string(names[static_cast<int>(c.family)]) +
+                      "(sigma2={0!r}, range={1!r}" + shape(c.family, "2") + ", nugget={3!r}" +
+                      axes + ")";
   if (!c.second) return first;
   return first + " + " + names[static_cast<int>(c.second->family)] + "(sigma2={6!r}, range={7!r}" +
          shape(c.second->family, "8") + axes + ")";

@@ -65,7 +65,7 @@ def with_axes(start: Covariance, anisotropy: Anisotropy) -> Covariance:
 def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Covariance | None, upper: Covariance | None) -> None:
     """Warn the caller's caller of parameters at bounds that were not given."""
     theta, least, most = report.covariance, options.lower, options.upper
-    ends = [("", name, theta, least, most) for name, bound in zip(PARAMETERS, report.at_bound) if bound]
+    ends: list[tuple[str, str, Any, Any, Any]] = [("", name, theta, least, most) for name, bound in zip(PARAMETERS, report.at_bound) if bound]
     if theta.second is not None:
         if theta.sigma2 < 1e-8 * theta.second.sigma2:  # all is the second structure's, which is no bound that was given
             ends = [end for end in ends if end[1] != "sigma2"]

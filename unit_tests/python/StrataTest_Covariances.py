@@ -177,11 +177,11 @@ def test_measures_chords() -> None:
     np.testing.assert_allclose(found, 2 * np.exp(-((h / 900) ** 2)) + 0.1 * np.eye(80), atol=1e-12)
 
 
-def test_a_default_bound_of_the_second_structure_is_a_warning():
-    def of(sigma2, range_, second=None):
+def test_a_default_bound_of_the_second_structure_is_a_warning() -> None:
+    def of(sigma2: float, range_: float, second: Any = None) -> Any:
         return types.SimpleNamespace(sigma2=sigma2, range=range_, nu=0.5, nugget=0.1, second=second)
-    options = types.SimpleNamespace(lower=of(0, 0.1, of(0, 0.1)), upper=of(9, 3, of(9, 3)))
-    report = types.SimpleNamespace(covariance=of(1e-9, 1, of(1, 3)), at_bound=[True, False, False, False], second_at_bound=[False, True, False])
+    options: Any = types.SimpleNamespace(lower=of(0, 0.1, of(0, 0.1)), upper=of(9, 3, of(9, 3)))
+    report: Any = types.SimpleNamespace(covariance=of(1e-9, 1, of(1, 3)), at_bound=[True, False, False, False], second_at_bound=[False, True, False])
     with pytest.warns(UserWarning, match="range of the second structure is at its upper bound, 3") as told:
         warn_of_bounds(report, options, None, None)
     assert len(told) == 1  # the first structure is not there, which is no bound that was given

@@ -30,7 +30,7 @@ class OnDevice:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __dlpack_device__(self) -> tuple[int, int]:
+    def __dlpack_device__(self) -> Any:
         return self.numbers.__dlpack_device__()
 
     def __dlpack__(self, stream: Any = None, max_version: Any = None) -> Any:

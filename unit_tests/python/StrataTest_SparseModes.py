@@ -62,7 +62,7 @@ def test_a_near_null_space_is_what_coordinates_make_of_themselves() -> None:
     np.testing.assert_allclose(given.solve(b), found.solve(b), rtol=1e-6)
     assert given.last_solve is not None and found.last_solve is not None
     # The modes differ in their last bits, by which equal strengths of a grid fall one way or the other on a GPU.
-    few = {"rel": 0.2} if ON_GPU else {"abs": 1}
+    few: Any = {"rel": 0.2} if ON_GPU else {"abs": 1}
     assert given.last_solve.iterations == pytest.approx(found.last_solve.iterations, **few)
 
 

@@ -82,8 +82,8 @@ PooledVector<T, Exec> numbers_of(Exec const& exec, Border<Exec> const& border,
   auto const outside = static_cast<std::int64_t>(border.outside().size());
   auto const result = border.agree([&] {
     std::vector<T> const numbers(own.begin(), own.end());
-    PooledVector<T, Exec> const all(exec, "strata::sparse::SpreadLevel::numbers",
-                                    static_cast<std::int64_t>(own.size()) + outside * width);
+    PooledVector<T, Exec> all(exec, "strata::sparse::SpreadLevel::numbers",
+                              static_cast<std::int64_t>(own.size()) + outside * width);
     Kokkos::deep_copy(exec, Vector<T, typename Exec::memory_space>(all.data(), numbers.size()),
                       Kokkos::View<T const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
                           numbers.data(), numbers.size()));
