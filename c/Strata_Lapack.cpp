@@ -6,7 +6,7 @@
 #include <c/detail/Strata_Workbench.hpp>
 #include <c/runtime/Strata_Operand.hpp>
 #include <c/strata.h>
-#include <dense/Strata_InPlace.hpp>
+#include <dense/tree/Strata_InPlace.hpp>
 
 using namespace strata::c;
 using namespace strata::c::detail;

@@ -4,7 +4,7 @@
 #define STRATA_GATHER_SPANS_HPP
 
 #include <comm/Strata_Communicator.hpp>
-#include <core/io/Strata_Trace.hpp>
+#include <core/io/files/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <vector>

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What a caller who says nothing gets; measured on the machines that the README names.
-#include <dense/detail/Strata_Automatic.hpp>
+#include <dense/tree/detail/Strata_Automatic.hpp>
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Automatic.hpp>
-#include <dense/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_LeafSizes.hpp>
+#include <dense/tree/Strata_LeafSizes.hpp>
 #include <dense/detail/Strata_ForetoldPivot.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 

@@ -3,7 +3,7 @@
 #ifndef STRATA_AUTOMATIC_HPP
 #define STRATA_AUTOMATIC_HPP
 
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 
 #include <cstdint>
 #include <string>

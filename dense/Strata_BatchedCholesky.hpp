@@ -5,7 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
-#include <core/blas/Strata_BatchedBlas.hpp>
+#include <core/blas/batched/Strata_BatchedBlas.hpp>
 #include <dense/detail/Strata_BatchedViews.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -7,9 +7,9 @@
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 #include <dense/refine/Strata_Condition.hpp>
-#include <dense/refine/Strata_LogDeterminant.hpp>
+#include <dense/log_determinant/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 
@@ -136,7 +136,7 @@ class CholeskyFactor {
   /// Result   as of `cholesky`. Sync, Memory: as there, of which the tree, the analysis and the
   ///          solves' vectors are those that there are. From the first call on, and until the
   ///          factor ends, a device's pool keeps what was needed only while it was made
-  ///          (core/kokkos_ext/Strata_Buffer.hpp).
+  ///          (core/memory/Strata_Buffer.hpp).
   /// Throws   as `cholesky`, and ShapeError for another order. After what A's numbers or a lack of
   ///          memory threw there is no factor.
   void refactor(ExecutionSpace const& exec, MatrixView const& A);

@@ -5,7 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_TreeTrsm.hpp>
+#include <dense/recursion/Strata_TreeTrsm.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
 

@@ -6,10 +6,10 @@
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_TreePotrf.hpp>
-#include <dense/Strata_TreeSyrk.hpp>
-#include <dense/Strata_TreeTrsm.hpp>
-#include <dense/detail/Strata_ColumnMajor.hpp>
+#include <dense/recursion/Strata_TreePotrf.hpp>
+#include <dense/recursion/Strata_TreeSyrk.hpp>
+#include <dense/recursion/Strata_TreeTrsm.hpp>
+#include <dense/tree/detail/Strata_ColumnMajor.hpp>
 
 #include <initializer_list>
 #include <string_view>

@@ -7,9 +7,9 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Automatic.hpp>
-#include <dense/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_InPlace.hpp>
+#include <dense/tree/Strata_InPlace.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -6,8 +6,8 @@
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <dense/Strata_Layers.hpp>
-#include <dense/detail/Strata_ColumnMajor.hpp>
+#include <dense/tree/Strata_Layers.hpp>
+#include <dense/tree/detail/Strata_ColumnMajor.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -4,9 +4,9 @@
 // known, and predicts the field, by kriging, at locations that were held back. The covariance that
 // the observations are drawn from is known.
 #include <geostat/Strata_FisherInformation.hpp>
-#include <geostat/Strata_Fit.hpp>
-#include <geostat/Strata_Prediction.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 
 #include <Kokkos_Core.hpp>
 

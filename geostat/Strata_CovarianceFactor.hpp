@@ -7,7 +7,7 @@
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
-#include <dense/refine/Strata_LogDeterminant.hpp>
+#include <dense/log_determinant/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 #include <geostat/Strata_Matern.hpp>
 #include <ooc/Strata_Cholesky.hpp>

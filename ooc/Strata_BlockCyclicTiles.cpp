@@ -4,7 +4,7 @@
 
 #include <comm/Strata_Together.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <core/io/Strata_MatrixBlocks.hpp>
+#include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>

@@ -6,7 +6,7 @@
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Pimpl.hpp>
-#include <dense/refine/Strata_LogDeterminant.hpp>
+#include <dense/log_determinant/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 #include <ooc/Strata_CholeskyOptions.hpp>

@@ -5,7 +5,7 @@
 
 #include <comm/Strata_Transport.hpp>
 #include <core/Strata_Fields.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 #include <ooc/Strata_CholeskyOptions.hpp>
 
 #include <array>

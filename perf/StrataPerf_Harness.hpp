@@ -4,7 +4,7 @@
 #define STRATAPERF_HARNESS_HPP
 
 #include <core/Strata_Precision.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Covariances, likelihoods, fits and kriging.
-#include <geostat/Strata_Fit.hpp>
-#include <geostat/Strata_GeostatFields.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
+#include <geostat/fit/Strata_GeostatFields.hpp>
 #include <geostat/Strata_Likelihood.hpp>
-#include <geostat/Strata_Prediction.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_BindFields.hpp>

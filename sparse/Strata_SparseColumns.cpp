@@ -4,7 +4,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/detail/Strata_AbreastCg.hpp>
 #include <sparse/detail/Strata_SparseSolverImpl.hpp>
-#include <sparse/matrix/detail/Strata_Norms.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
 
 #include <algorithm>
 #include <cmath>

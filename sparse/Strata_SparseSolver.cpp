@@ -15,9 +15,9 @@
 #include <sparse/krylov/detail/Strata_ResidualNorms.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
-#include <sparse/matrix/detail/Strata_Norms.hpp>
-#include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
+#include <sparse/scaling/detail/Strata_WorkMatrix.hpp>
 
 #include <algorithm>
 #include <array>

@@ -8,8 +8,8 @@
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
-#include <core/io/Strata_TextFile.hpp>
-#include <core/io/Strata_Trace.hpp>
+#include <core/io/files/Strata_TextFile.hpp>
+#include <core/io/files/Strata_Trace.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -9,10 +9,10 @@
 #include <comm/Strata_Communicator.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_FisherInformation.hpp>
-#include <geostat/Strata_Fit.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
-#include <geostat/Strata_ProfileInterval.hpp>
+#include <geostat/fit/Strata_ProfileInterval.hpp>
 #include <geostat/kriging/Strata_CrossValidation.hpp>
 #include <geostat/kriging/Strata_Variogram.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>

@@ -6,7 +6,7 @@
 #include <apps/mle/Strata_Mle.hpp>
 #include <apps/mle/Strata_MleParts.hpp>
 #include <core/Strata_Fields.hpp>
-#include <geostat/Strata_GeostatFields.hpp>
+#include <geostat/fit/Strata_GeostatFields.hpp>
 
 #include <array>
 #include <cstdint>

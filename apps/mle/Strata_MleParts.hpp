@@ -5,7 +5,7 @@
 
 #include <apps/mle/Strata_Mle.hpp>
 #include <core/Strata_Fields.hpp>
-#include <geostat/Strata_GeostatFields.hpp>
+#include <geostat/fit/Strata_GeostatFields.hpp>
 #include <geostat/vecchia/Strata_VecchiaFields.hpp>
 
 #include <array>

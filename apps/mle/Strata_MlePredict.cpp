@@ -5,7 +5,7 @@
 #include <apps/shared/Strata_Text.hpp>
 #include <comm/Strata_Together.hpp>
 #include <core/io/Strata_Csv.hpp>
-#include <geostat/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_MapFiles.hpp>
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 #include <geostat/kriging/Strata_Simulation.hpp>

@@ -4,7 +4,7 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Unexpected.hpp>
-#include <core/io/Strata_TextFile.hpp>
+#include <core/io/files/Strata_TextFile.hpp>
 
 #include <CLI/CLI.hpp>
 

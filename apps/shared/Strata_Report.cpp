@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Report.hpp>
 
-#include <core/io/Strata_TextFile.hpp>
+#include <core/io/files/Strata_TextFile.hpp>
 
 #include <algorithm>
 #include <iostream>

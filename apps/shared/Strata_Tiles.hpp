@@ -5,7 +5,7 @@
 
 #include <comm/Strata_Transport.hpp>
 #include <core/Strata_Precision.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/schedule/Strata_PrecisionMap.hpp>
 #include <ooc/schedule/Strata_RankGrid.hpp>

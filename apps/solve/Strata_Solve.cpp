@@ -11,7 +11,7 @@
 #include <apps/solve/Strata_SolveResult.hpp>
 #include <comm/Strata_GatherSpans.hpp>
 #include <core/Strata_Stopwatch.hpp>
-#include <core/io/Strata_Trace.hpp>
+#include <core/io/files/Strata_Trace.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <ooc/tiles/Strata_TileSources.hpp>
 

@@ -6,10 +6,10 @@
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Tiles.hpp>
 #include <comm/Strata_Communicator.hpp>
-#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/problems/Strata_Generators.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <geostat/Strata_Matern.hpp>
 #include <sparse/Strata_SparseSolver.hpp>

@@ -5,10 +5,10 @@
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <core/io/Strata_Csv.hpp>
-#include <core/io/Strata_MatrixBlocks.hpp>
-#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
+#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 #include <dense/Strata_Automatic.hpp>
-#include <dense/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/tiles/Strata_TileSources.hpp>

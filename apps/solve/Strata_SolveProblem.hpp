@@ -7,7 +7,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/solve/Strata_Solve.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
-#include <core/io/Strata_MatrixBlocks.hpp>
+#include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
 #include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <cstddef>

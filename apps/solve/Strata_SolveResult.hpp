@@ -6,7 +6,7 @@
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/solve/Strata_SolveProblem.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/refine/Strata_LogDeterminant.hpp>
+#include <dense/log_determinant/Strata_LogDeterminant.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 
 #include <cstddef>

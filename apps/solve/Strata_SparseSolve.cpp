@@ -9,7 +9,7 @@
 #include <apps/solve/Strata_Sparse.hpp>
 #include <apps/solve/Strata_Vtk.hpp>
 #include <core/Strata_Stopwatch.hpp>
-#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
 
 #include <Kokkos_Core.hpp>

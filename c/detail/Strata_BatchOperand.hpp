@@ -4,7 +4,7 @@
 #define STRATA_C_BATCH_OPERAND_HPP
 
 #include <c/runtime/Strata_Operand.hpp>
-#include <core/kokkos_ext/Strata_Buffer.hpp>
+#include <core/memory/Strata_Buffer.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <c/runtime/Strata_Runtime.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <core/kokkos_ext/Strata_Lent.hpp>
+#include <core/instances/Strata_Lent.hpp>
 #include <dense/Strata_BatchedCholesky.hpp>
 
 #include <memory>

@@ -5,7 +5,7 @@
 
 #include <c/runtime/Strata_Operand.hpp>
 #include <c/runtime/Strata_Runtime.hpp>
-#include <core/kokkos_ext/Strata_AtKokkosEnd.hpp>
+#include <core/instances/Strata_AtKokkosEnd.hpp>
 #include <dense/Strata_Cholesky.hpp>
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <c/runtime/vendor/Strata_Pointer.hpp>
 #include <c/runtime/vendor/Strata_Staging.hpp>
 #include <core/Strata_MatrixRef.hpp>
-#include <core/kokkos_ext/Strata_Buffer.hpp>
+#include <core/memory/Strata_Buffer.hpp>
 
 #include <Kokkos_Core.hpp>
 

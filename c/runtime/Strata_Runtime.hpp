@@ -4,8 +4,8 @@
 #define STRATA_C_RUNTIME_HPP
 
 #include <core/Strata_Errors.hpp>
-#include <core/kokkos_ext/Strata_ConcurrentCall.hpp>
-#include <core/kokkos_ext/Strata_SecondInstance.hpp>
+#include <core/instances/Strata_ConcurrentCall.hpp>
+#include <core/instances/Strata_SecondInstance.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -3,7 +3,7 @@
 #include <core/info/Strata_Version.hpp>
 
 #include <core/Strata_Config.hpp>
-#include <core/blas/vendor/Strata_HostOnednn.hpp>
+#include <core/blas/host/vendor/Strata_HostOnednn.hpp>
 #include <core/info/detail/Strata_BuildInfo.hpp>
 #include <core/info/detail/Strata_HostInfo.hpp>
 #include <core/info/vendor/Strata_VendorInfo.hpp>

@@ -4,7 +4,7 @@
 #define STRATA_VERSION_HPP
 
 #include <core/Strata_Precision.hpp>
-#include <core/blas/Strata_BlasThreads.hpp>
+#include <core/blas/host/Strata_BlasThreads.hpp>
 
 #include <cstddef>
 #include <string>

@@ -7,7 +7,7 @@
 #include <core/integers/vendor/Strata_VendorInt8.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <core/kokkos_ext/detail/Strata_Workspace.hpp>
+#include <core/memory/detail/Strata_Workspace.hpp>
 
 #include <map>
 #include <mutex>

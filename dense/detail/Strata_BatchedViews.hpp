@@ -5,7 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_MatrixRef.hpp>
-#include <dense/detail/Strata_ColumnMajor.hpp>
+#include <dense/tree/detail/Strata_ColumnMajor.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -6,13 +6,13 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_StepLadder.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <core/kokkos_ext/Strata_Buffer.hpp>
-#include <core/kokkos_ext/Strata_PoolReserve.hpp>
-#include <dense/Strata_BlockTree.hpp>
+#include <core/memory/Strata_Buffer.hpp>
+#include <core/memory/Strata_PoolReserve.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
-#include <dense/detail/Strata_LowSolve.hpp>
-#include <dense/detail/Strata_PanelPotrf.hpp>
+#include <dense/recursion/detail/Strata_LowSolve.hpp>
+#include <dense/recursion/detail/Strata_PanelPotrf.hpp>
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 
 #include <core/Strata_Precision.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <dense/Strata_BlockTree.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -5,7 +5,7 @@
 
 #include <core/Strata_Ladder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <dense/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 
 #include <cmath>

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_MatrixRef.hpp>
-#include <core/blas/Strata_SetIdentity.hpp>
+#include <core/blas/basics/Strata_SetIdentity.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <core/kokkos_ext/Strata_Pieces.hpp>
+#include <core/memory/Strata_Pieces.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_InPlace.hpp>
+#include <dense/tree/Strata_InPlace.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
 #include <dense/factor/detail/Strata_ChangeKernels.hpp>

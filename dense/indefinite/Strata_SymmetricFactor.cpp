@@ -5,7 +5,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <dense/detail/Strata_ColumnMajor.hpp>
+#include <dense/tree/detail/Strata_ColumnMajor.hpp>
 #include <dense/indefinite/detail/Strata_LayeredLdlt.hpp>
 #include <dense/indefinite/detail/Strata_SymmetricState.hpp>
 

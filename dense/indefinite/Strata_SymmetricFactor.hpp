@@ -6,7 +6,7 @@
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_Pimpl.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>

@@ -5,7 +5,7 @@
 
 #include <core/Strata_Ladder.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
-#include <dense/refine/Strata_StridedMatrix.hpp>
+#include <dense/vectors/Strata_StridedMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 

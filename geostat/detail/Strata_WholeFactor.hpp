@@ -5,7 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <dense/refine/Strata_LogDeterminant.hpp>
+#include <dense/log_determinant/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
 #include <geostat/Strata_Matern.hpp>
 

@@ -10,7 +10,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Random.hpp>
-#include <geostat/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #define STRATA_VECCHIA_FIELDS_HPP
 
 #include <core/Strata_Fields.hpp>
-#include <geostat/Strata_GeostatFields.hpp>
+#include <geostat/fit/Strata_GeostatFields.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>
 
 #include <tuple>

@@ -6,9 +6,9 @@
 #include <core/Strata_Stopwatch.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <geostat/detail/Strata_FitVariables.hpp>
-#include <geostat/detail/Strata_Scoring.hpp>
-#include <geostat/detail/Strata_ScoringFit.hpp>
+#include <geostat/fit/detail/Strata_FitVariables.hpp>
+#include <geostat/fit/detail/Strata_Scoring.hpp>
+#include <geostat/fit/detail/Strata_ScoringFit.hpp>
 #include <geostat/vecchia/Strata_MaximinOrder.hpp>
 
 #include <algorithm>

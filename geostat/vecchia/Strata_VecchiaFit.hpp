@@ -3,7 +3,7 @@
 #ifndef STRATA_VECCHIA_FIT_HPP
 #define STRATA_VECCHIA_FIT_HPP
 
-#include <geostat/Strata_Fit.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/vecchia/Strata_Vecchia.hpp>
 
 #include <cstdint>

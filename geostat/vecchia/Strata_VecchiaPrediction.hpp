@@ -3,7 +3,7 @@
 #ifndef STRATA_VECCHIA_PREDICTION_HPP
 #define STRATA_VECCHIA_PREDICTION_HPP
 
-#include <geostat/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/vecchia/Strata_Vecchia.hpp>
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include <ooc/schedule/Strata_PrecisionMap.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <dense/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 
 #include <zlib.h>
 

@@ -5,7 +5,7 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
-#include <dense/refine/Strata_StridedMatrix.hpp>
+#include <dense/vectors/Strata_StridedMatrix.hpp>
 #include <ooc/schedule/Strata_PrecisionMap.hpp>
 #include <ooc/tiles/Strata_TileStore.hpp>
 

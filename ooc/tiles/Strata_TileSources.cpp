@@ -3,7 +3,7 @@
 #include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <comm/Strata_Communicator.hpp>
-#include <core/io/Strata_MatrixBlocks.hpp>
+#include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/problems/Strata_Random.hpp>

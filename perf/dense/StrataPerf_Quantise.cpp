@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <dense/Strata_Quantise.hpp>
+#include <dense/tree/Strata_Quantise.hpp>
 
 #include <StrataPerf_Harness.hpp>
 

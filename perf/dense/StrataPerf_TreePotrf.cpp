@@ -4,9 +4,9 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_TreePotrf.hpp>
-#include <dense/Strata_TreeSyrk.hpp>
-#include <dense/Strata_TreeTrsm.hpp>
+#include <dense/recursion/Strata_TreePotrf.hpp>
+#include <dense/recursion/Strata_TreeSyrk.hpp>
+#include <dense/recursion/Strata_TreeTrsm.hpp>
 
 #include <StrataPerf_Harness.hpp>
 

@@ -4,9 +4,9 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/problems/Strata_Generators.hpp>
-#include <dense/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_Quantise.hpp>
+#include <dense/tree/Strata_Quantise.hpp>
 #include <geostat/Strata_Matern.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -6,8 +6,8 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_LeafSizes.hpp>
-#include <dense/Strata_TreePotrf.hpp>
+#include <dense/tree/Strata_LeafSizes.hpp>
+#include <dense/recursion/Strata_TreePotrf.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -235,7 +235,7 @@ int main(int argc, char** argv) {
   app.add_option("--times", options.times, "choose from the times in this JSON, measure nothing");
   app.add_option("--json", options.json, "write the times here");
   app.add_option("--table", options.table,
-                 "put the rows that changed here: dense/detail/Strata_LeafSizes.inc");
+                 "put the rows that changed here: dense/tree/detail/Strata_LeafSizes.inc");
   CLI11_PARSE(app, argc, argv);
   try {
     return run(options);

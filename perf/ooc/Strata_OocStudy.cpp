@@ -5,7 +5,7 @@
 #include "Strata_OocStudy.hpp"
 
 #include <core/info/Strata_Version.hpp>
-#include <core/io/Strata_TextFile.hpp>
+#include <core/io/files/Strata_TextFile.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -4,7 +4,7 @@
 #define STRATA_OOC_STUDY_HPP
 
 #include <comm/Strata_Communicator.hpp>
-#include <core/io/Strata_Trace.hpp>
+#include <core/io/files/Strata_Trace.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/executor/Strata_Simulate.hpp>
 #include <ooc/schedule/Strata_RankOrder.hpp>

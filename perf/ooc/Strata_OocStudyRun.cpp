@@ -3,7 +3,7 @@
 #include "Strata_OocStudy.hpp"
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <core/io/Strata_TextFile.hpp>
+#include <core/io/files/Strata_TextFile.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_Divergence.hpp>

@@ -7,7 +7,7 @@
 #include "Strata_BlacsGrid.hpp"
 #include <comm/Strata_Communicator.hpp>
 #include <core/info/Strata_Version.hpp>
-#include <core/io/Strata_TextFile.hpp>
+#include <core/io/files/Strata_TextFile.hpp>
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_BlockCyclicTiles.hpp>

@@ -4,7 +4,7 @@
 #define STRATA_PYTHON_COVARIANCES_HPP
 
 #include <geostat/Strata_CovarianceFactor.hpp>
-#include <geostat/Strata_Fit.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/Strata_Matern.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>

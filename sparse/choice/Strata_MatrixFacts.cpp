@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/choice/Strata_MatrixFacts.hpp>
 
-#include <sparse/matrix/detail/Strata_HostCsr.hpp>
+#include <sparse/products/detail/Strata_HostCsr.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -7,8 +7,8 @@
 #include <sparse/detail/Strata_AbreastCg.hpp>
 #include <sparse/incomplete/Strata_IncompleteReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
-#include <sparse/matrix/detail/Strata_HostCsr.hpp>
-#include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
+#include <sparse/products/detail/Strata_HostCsr.hpp>
+#include <sparse/scaling/detail/Strata_WorkMatrix.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <cstdint>

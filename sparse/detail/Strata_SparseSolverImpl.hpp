@@ -9,7 +9,7 @@
 #include <sparse/detail/Strata_CandidateRun.hpp>
 #include <sparse/krylov/detail/Strata_ResidualNorms.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/matrix/detail/Strata_WorkMatrix.hpp>
+#include <sparse/scaling/detail/Strata_WorkMatrix.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #define STRATA_SPARSE_DETAIL_WITHOUT_MEANS_HPP
 
 #include <sparse/krylov/Strata_Preconditioner.hpp>
-#include <sparse/matrix/detail/Strata_FloatingParts.hpp>
+#include <sparse/scaling/detail/Strata_FloatingParts.hpp>
 
 namespace strata::sparse::detail {
 

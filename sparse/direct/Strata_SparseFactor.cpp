@@ -8,8 +8,8 @@
 #include <sparse/direct/detail/Strata_HostLu.hpp>
 #include <sparse/direct/detail/Strata_MinimumDegree.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/matrix/detail/Strata_Extents.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_Extents.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 
 #include <utility>
 #include <vector>

@@ -4,7 +4,7 @@
 #define STRATA_SPARSE_SPARSE_FACTOR_HPP
 
 #include <core/Strata_Pimpl.hpp>
-#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -5,11 +5,11 @@
 
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Precision.hpp>
-#include <core/io/Strata_Trace.hpp>
+#include <core/io/files/Strata_Trace.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
-#include <sparse/matrix/Strata_MatrixOptions.hpp>
+#include <sparse/formats/Strata_MatrixOptions.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
 

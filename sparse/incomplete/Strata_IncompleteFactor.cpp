@@ -8,8 +8,8 @@
 #include <sparse/incomplete/detail/Strata_TriangularSweeps.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/matrix/detail/Strata_Extents.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_Extents.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 
 #include <variant>
 

@@ -6,7 +6,7 @@
 #include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
 #include <sparse/incomplete/Strata_IncompleteReport.hpp>
-#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -6,7 +6,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/detail/Strata_KeptIterate.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/matrix/detail/Strata_Norms.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
 
 #include <algorithm>
 #include <array>

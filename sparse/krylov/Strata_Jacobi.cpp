@@ -5,7 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/matrix/detail/Strata_Extents.hpp>
+#include <sparse/formats/detail/Strata_Extents.hpp>
 
 namespace strata::sparse {
 namespace {

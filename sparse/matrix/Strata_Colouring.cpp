@@ -6,7 +6,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Random.hpp>
-#include <sparse/matrix/Strata_EllAssembly.hpp>
+#include <sparse/formats/Strata_EllAssembly.hpp>
 
 namespace strata::sparse {
 namespace {

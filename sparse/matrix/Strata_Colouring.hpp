@@ -3,8 +3,8 @@
 #ifndef STRATA_SPARSE_COLOURING_HPP
 #define STRATA_SPARSE_COLOURING_HPP
 
-#include <sparse/matrix/Strata_EllMatrix.hpp>
-#include <sparse/matrix/Strata_MatrixOptions.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_MatrixOptions.hpp>
 
 #include <cstdint>
 #include <vector>

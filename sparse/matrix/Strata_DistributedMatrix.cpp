@@ -6,7 +6,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/matrix/Strata_GaussSeidel.hpp>
-#include <sparse/matrix/detail/Strata_Extents.hpp>
+#include <sparse/formats/detail/Strata_Extents.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -6,10 +6,10 @@
 #include <core/Strata_Precision.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/matrix/Strata_Halo.hpp>
-#include <sparse/matrix/Strata_MatrixOptions.hpp>
-#include <sparse/matrix/Strata_SlicedEllAssembly.hpp>
+#include <sparse/formats/Strata_MatrixOptions.hpp>
+#include <sparse/formats/Strata_SlicedEllAssembly.hpp>
 #include <sparse/matrix/Strata_SweepOrder.hpp>
-#include <sparse/matrix/detail/Strata_LocalRows.hpp>
+#include <sparse/formats/detail/Strata_LocalRows.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 #define STRATA_SPARSE_GAUSS_SEIDEL_HPP
 
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/matrix/Strata_EllKernels.hpp>
-#include <sparse/matrix/Strata_MatrixOptions.hpp>
+#include <sparse/formats/Strata_EllKernels.hpp>
+#include <sparse/formats/Strata_MatrixOptions.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -8,9 +8,9 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <core/kokkos_ext/Strata_SecondInstance.hpp>
+#include <core/instances/Strata_SecondInstance.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/matrix/detail/Strata_Extents.hpp>
+#include <sparse/formats/detail/Strata_Extents.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -6,7 +6,7 @@
 #include <comm/Strata_HaloPattern.hpp>
 #include <comm/Strata_Transport.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -6,7 +6,7 @@
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
 #include <algorithm>

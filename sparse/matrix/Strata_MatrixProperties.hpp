@@ -3,7 +3,7 @@
 #ifndef STRATA_SPARSE_MATRIX_PROPERTIES_HPP
 #define STRATA_SPARSE_MATRIX_PROPERTIES_HPP
 
-#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
 
 #include <cstdint>
 

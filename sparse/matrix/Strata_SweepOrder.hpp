@@ -4,7 +4,7 @@
 #define STRATA_SPARSE_SWEEP_ORDER_HPP
 
 #include <sparse/matrix/Strata_Colouring.hpp>
-#include <sparse/matrix/Strata_EllKernels.hpp>
+#include <sparse/formats/Strata_EllKernels.hpp>
 
 #include <cstdint>
 #include <limits>

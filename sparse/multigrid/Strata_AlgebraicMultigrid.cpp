@@ -4,8 +4,8 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <core/kokkos_ext/Strata_Replay.hpp>
-#include <sparse/matrix/detail/Strata_DiagonalScales.hpp>
+#include <core/instances/Strata_Replay.hpp>
+#include <sparse/scaling/detail/Strata_DiagonalScales.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
 #include <sparse/multigrid/detail/Strata_PolynomialSmoother.hpp>

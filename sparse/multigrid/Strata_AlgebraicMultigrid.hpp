@@ -5,7 +5,7 @@
 
 #include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
-#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -4,7 +4,7 @@
 #define STRATA_SPARSE_AMG_OPTIONS_HPP
 
 #include <core/Strata_EnumNames.hpp>
-#include <sparse/matrix/Strata_MatrixOptions.hpp>
+#include <sparse/formats/Strata_MatrixOptions.hpp>
 
 #include <cstdint>
 #include <functional>

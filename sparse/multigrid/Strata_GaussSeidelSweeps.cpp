@@ -5,7 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/matrix/detail/Strata_DiagonalScales.hpp>
+#include <sparse/scaling/detail/Strata_DiagonalScales.hpp>
 
 namespace strata::sparse {
 

@@ -5,8 +5,8 @@
 
 #include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
-#include <sparse/matrix/Strata_EllMatrix.hpp>
-#include <sparse/matrix/Strata_MatrixOptions.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_MatrixOptions.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -4,7 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <core/kokkos_ext/Strata_Replay.hpp>
+#include <core/instances/Strata_Replay.hpp>
 #include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #define STRATA_SPARSE_GEOMETRIC_MULTIGRID_HPP
 
 #include <core/Strata_Pimpl.hpp>
-#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
 
 #include <memory>
 

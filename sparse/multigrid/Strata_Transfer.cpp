@@ -4,8 +4,8 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/coarsening/detail/Strata_BlockCsr.hpp>
-#include <sparse/matrix/detail/Strata_Extents.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_Extents.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
 #include <algorithm>

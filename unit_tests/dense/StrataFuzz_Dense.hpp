@@ -6,8 +6,8 @@
 #include "StrataTest_Fuzz.hpp"
 #include <core/Strata_Float.hpp>
 #include <core/Strata_MatrixRef.hpp>
-#include <dense/Strata_BlockTree.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -3,8 +3,8 @@
 // tree_trsm and tree_syrk over all arguments, held to an error bound of each element in long
 // double.
 #include "StrataFuzz_Dense.hpp"
-#include <dense/Strata_TreeSyrk.hpp>
-#include <dense/Strata_TreeTrsm.hpp>
+#include <dense/recursion/Strata_TreeSyrk.hpp>
+#include <dense/recursion/Strata_TreeTrsm.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -6,9 +6,9 @@
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/Strata_TreePotrf.hpp>
-#include <dense/Strata_TreeSyrk.hpp>
-#include <dense/Strata_TreeTrsm.hpp>
+#include <dense/recursion/Strata_TreePotrf.hpp>
+#include <dense/recursion/Strata_TreeSyrk.hpp>
+#include <dense/recursion/Strata_TreeTrsm.hpp>
 #include <geostat/Strata_Matern.hpp>
 
 #include <gtest/gtest.h>

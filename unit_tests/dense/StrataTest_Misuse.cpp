@@ -6,8 +6,8 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/Strata_PosvMixed.hpp>
-#include <dense/Strata_TreePotrf.hpp>
-#include <dense/refine/Strata_StridedMatrix.hpp>
+#include <dense/recursion/Strata_TreePotrf.hpp>
+#include <dense/vectors/Strata_StridedMatrix.hpp>
 
 #include <gtest/gtest.h>
 

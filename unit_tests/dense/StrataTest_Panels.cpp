@@ -4,7 +4,7 @@
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
-#include <dense/Strata_TreePotrf.hpp>
+#include <dense/recursion/Strata_TreePotrf.hpp>
 
 #include <gtest/gtest.h>
 

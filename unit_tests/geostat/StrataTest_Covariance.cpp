@@ -6,7 +6,7 @@
 #include "StrataTest_SumReference.hpp"
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
-#include <geostat/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_Simulation.hpp>
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include "StrataTest_Spaces.hpp"
 #include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_Likelihood.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_SlowTrend.hpp"
 #include "StrataTest_Spaces.hpp"
-#include <geostat/Strata_Prediction.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <geostat/kriging/Strata_CrossValidation.hpp>
 
 #include <gtest/gtest.h>

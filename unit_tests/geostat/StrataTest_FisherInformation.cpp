@@ -4,9 +4,9 @@
 #include "StrataTest_SlowGradient.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_FisherInformation.hpp>
-#include <geostat/Strata_Fit.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
 
 #include <gtest/gtest.h>

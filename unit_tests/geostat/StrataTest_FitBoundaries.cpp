@@ -3,8 +3,8 @@
 #include "StrataTest_Field.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
-#include <geostat/Strata_Fit.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_Likelihood.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <ooc/schedule/Strata_TilePlan.hpp>
 
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include "StrataTest_SlowGradient.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_LikelihoodGradient.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 
 #include <gtest/gtest.h>
 

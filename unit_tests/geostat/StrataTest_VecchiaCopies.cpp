@@ -3,8 +3,8 @@
 // Vecchia's approximation where places are observed twice, with known errors.
 #include "StrataTest_SlowTrend.hpp"
 #include "StrataTest_Spaces.hpp"
-#include <geostat/Strata_Prediction.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <geostat/vecchia/Strata_Vecchia.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
 

@@ -6,7 +6,7 @@
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
 

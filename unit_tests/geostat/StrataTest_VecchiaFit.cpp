@@ -4,8 +4,8 @@
 #include "StrataTest_SlowTrend.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_FisherInformation.hpp>
-#include <geostat/Strata_Prediction.hpp>
-#include <geostat/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
 

@@ -16,7 +16,7 @@ class Mutant(NamedTuple):
     ranks: int = 0  # 0: without MPI
 
 
-LOG_DETERMINANT, JACOBI = "dense/refine/Strata_LogDeterminant.cpp", "dense/refine/detail/Strata_Jacobi.hpp"
+LOG_DETERMINANT, JACOBI = "dense/log_determinant/Strata_LogDeterminant.cpp", "dense/log_determinant/detail/Strata_Jacobi.hpp"
 CONVERGENCE, NORM = "dense/refine/detail/Strata_Convergence.hpp", "dense/refine/detail/Strata_NormEstimate.hpp"
 FISHER, DIVERGENCE, LIKELIHOOD = (f"geostat/Strata_{name}.cpp" for name in ("FisherInformation", "Divergence", "Likelihood"))
 STANDARD_ERRORS = "geostat/model/Strata_StandardErrors.cpp"
@@ -72,12 +72,12 @@ ONCE_UNSEEN = [
     Mutant("this rank's seconds", HPGMXP, "phase.seconds = «comm.max(phase.seconds)»", "phase.seconds", "sparse", "HpgmxpRun*TimesSolves*", 2),
     Mutant("a breakdown is finite", HPGMXP, "is_finite = «is_finite && report.status != KrylovStatus::Breakdown»", "is_finite",
            "sparse", "Hpgmxp.*"),
-    Mutant("asymmetry of 160 eps", "core/io/Strata_MatrixBlocks.cpp", "bound = «tolerance * root(row + i) * root(col + j)»",
+    Mutant("asymmetry of 160 eps", "core/io/matrix_file/Strata_MatrixBlocks.cpp", "bound = «tolerance * root(row + i) * root(col + j)»",
            "10 * tolerance * root(row + i) * root(col + j)", "core", "MatrixBlocks*"),
     Mutant("pivot of 1e-9", STANDARD_ERRORS, "i == j && !(«sum > 1e-10»)", "sum > 1e-9", "geostat", "StandardErrors*"),
     Mutant("row sums of 1e-10", "sparse/matrix/Strata_MatrixProperties.cpp", "unequal += !(«Kokkos::abs(sum) <= 1e-13 * size»)",
            "Kokkos::abs(sum) <= 1e-10 * size", "sparse", "SingularTest*SumsOfRows*"),
-    Mutant("a globe of 360 degrees", "geostat/Strata_FitDefaults.cpp", "globe ? «std::min(width, 180.0)»", "width", "geostat", "FitOptions*"),
+    Mutant("a globe of 360 degrees", "geostat/fit/Strata_FitDefaults.cpp", "globe ? «std::min(width, 180.0)»", "width", "geostat", "FitOptions*"),
     Mutant("tiles below the diagonal once", "ooc/schedule/Strata_PrecisionMap.cpp", "sum += «(i == j ? 1 : 2)» * squares", "1",
            "ooc", "PrecisionMap*"),
     Mutant("entries below the diagonal once", "ooc/team/detail/Strata_TileKernels.cpp", "square = «2 * square + x * x»", "square + x * x",
@@ -94,13 +94,13 @@ ONCE_UNSEEN = [
            "false", "core", "HessenbergLeastSquares*"),
     Mutant("tf32's ties away from zero", "core/blas/detail/Strata_FormattedProduct.cpp", "nearest = («magnitude + 0xfffu + ((magnitude >> 13) & 1u)»)",
            "magnitude + 0x1000u", "core", "ProductFormats*"),
-    Mutant("a checksum of ten characters", "core/io/detail/Strata_RawSidecar.cpp", "«text.size() == 8» && error", "text.size() >= 8",
+    Mutant("a checksum of ten characters", "core/io/matrix_file/detail/Strata_RawSidecar.cpp", "«text.size() == 8» && error", "text.size() >= 8",
            "core", "MatrixBlocks*"),
 ]
 
 CONDITION, BREAKDOWN, SOLVE = "dense/refine/Strata_Condition.hpp", "dense/refine/detail/Strata_Breakdown.cpp", "dense/Strata_CholeskySolve.cpp"
 OUTER, TILE_FACTOR = "sparse/krylov/detail/Strata_OuterIteration.cpp", "ooc/Strata_TileFactor.cpp"
-PREDICTION, PROFILE, DEFAULTS = (f"geostat/Strata_{name}.cpp" for name in ("Prediction", "ProfileInterval", "FitDefaults"))
+PREDICTION, PROFILE, DEFAULTS = "geostat/kriging/Strata_Prediction.cpp", "geostat/fit/Strata_ProfileInterval.cpp", "geostat/fit/Strata_FitDefaults.cpp"
 
 # Of places that were chosen before their tests were looked at.
 SAMPLE = [
@@ -120,7 +120,7 @@ SAMPLE = [
     Mutant("log det without its own rounding", SOLVE, "estimate.rounding_error += «0x1p-53 * std::abs(estimate.value)»", "0.0", "dense", "*"),
     Mutant("residual without b", CONVERGENCE, "q.refined_error * «(1 + of_b)»", "1", "dense", "*"),
     Mutant("standard error of half the variance", LOG_DETERMINANT, "std::sqrt(«2 * all.square» /", "all.square", "dense", "*"),
-    Mutant("a rule that has 4 standard errors fewer", "dense/refine/Strata_LogDeterminant.hpp", "return «4 * standard_error + quadrature_error + rounding_error»",
+    Mutant("a rule that has 4 standard errors fewer", "dense/log_determinant/Strata_LogDeterminant.hpp", "return «4 * standard_error + quadrature_error + rounding_error»",
            "standard_error + quadrature_error + rounding_error", "dense", "*"),
     Mutant("HPL's residual without n", CONVERGENCE, "return «backward_error / (n_ * 0x1p-52)»", "backward_error / 0x1p-52", "dense", "*"),
     Mutant("tiles' log det without its logarithms' rounding", TILE_FACTOR, "+ «0x1p-52 * logarithms»", "0.0", "ooc", "*"),
@@ -161,9 +161,9 @@ SAMPLE = [
            "core", "*"),
     Mutant("a dependent column's pivot", "core/Strata_HessenbergLeastSquares.hpp", "pivots_.push_back(«is_dependent ? none : open_.front()»)",
            "open_.front()", "core", "*"),
-    Mutant("big endian is little", "core/io/detail/Strata_RawSidecar.cpp", "little_endian = «!is_second(path, json, \"endian\", \"little\", \"big\", true)»",
+    Mutant("big endian is little", "core/io/matrix_file/detail/Strata_RawSidecar.cpp", "little_endian = «!is_second(path, json, \"endian\", \"little\", \"big\", true)»",
            "true", "core", "*"),
-    Mutant("a leading dimension below n", "core/io/detail/Strata_RawSidecar.cpp", "size_at(path, json, \"ld\", «std::max<std::int64_t>(1, sidecar.n)»)",
+    Mutant("a leading dimension below n", "core/io/matrix_file/detail/Strata_RawSidecar.cpp", "size_at(path, json, \"ld\", «std::max<std::int64_t>(1, sidecar.n)»)",
            "1", "core", "*"),
 ]
 

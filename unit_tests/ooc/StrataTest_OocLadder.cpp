@@ -4,7 +4,7 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 #include <geostat/Strata_CovarianceFactor.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/schedule/Strata_Schedule.hpp>

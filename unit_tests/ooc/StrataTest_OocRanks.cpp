@@ -5,7 +5,7 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_RankTiles.hpp"
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/schedule/Strata_RankOrder.hpp>

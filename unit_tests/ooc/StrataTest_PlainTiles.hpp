@@ -5,7 +5,7 @@
 
 #include "ooc/StrataTest_Tiles.hpp"
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <dense/Strata_Quantise.hpp>
+#include <dense/tree/Strata_Quantise.hpp>
 #include <ooc/tiles/Strata_TileMatrix.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // hear of what is wrong.
 #include "StrataTest_Matchers.hpp"
 #include "ooc/StrataTest_RankTiles.hpp"
-#include <core/io/Strata_MatrixBlocks.hpp>
+#include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_Npy.hpp>
 #include <ooc/tiles/Strata_TileSources.hpp>
 

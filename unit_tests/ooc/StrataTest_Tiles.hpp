@@ -5,7 +5,7 @@
 
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/problems/Strata_Generators.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/team/detail/Strata_Lane.hpp>

@@ -4,7 +4,7 @@
 #define STRATATEST_SPARSE_HPP
 
 #include <core/problems/Strata_Random.hpp>
-#include <sparse/matrix/Strata_EllAssembly.hpp>
+#include <sparse/formats/Strata_EllAssembly.hpp>
 
 #include <Kokkos_Core.hpp>
 

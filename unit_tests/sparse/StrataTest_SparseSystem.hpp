@@ -7,7 +7,7 @@
 #include "StrataTest_Sparse.hpp"
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
-#include <sparse/matrix/detail/Strata_Norms.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
 
 #include <cmath>
 #include <cstdint>

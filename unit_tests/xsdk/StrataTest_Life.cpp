@@ -3,7 +3,7 @@
 // The C++ interface in forks, in many threads, and in static objects. One scenario a process.
 #include <StrataTest_Life.hpp>
 
-#include <core/kokkos_ext/Strata_ConcurrentCall.hpp>
+#include <core/instances/Strata_ConcurrentCall.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>

@@ -7,8 +7,8 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
-#include <core/kokkos_ext/Strata_FenceAtEnd.hpp>
-#include <core/kokkos_ext/Strata_Lent.hpp>
+#include <core/instances/Strata_FenceAtEnd.hpp>
+#include <core/instances/Strata_Lent.hpp>
 
 #include <algorithm>
 #include <atomic>

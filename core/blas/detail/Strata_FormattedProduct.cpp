@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/detail/Strata_FormattedProduct.hpp>
 
-#include <core/blas/Strata_LargestMagnitude.hpp>
-#include <core/blas/detail/Strata_Elementwise.hpp>
-#include <core/blas/detail/Strata_TrsmByHalves.hpp>
+#include <core/blas/basics/Strata_LargestMagnitude.hpp>
+#include <core/blas/basics/detail/Strata_Elementwise.hpp>
+#include <core/blas/portable/detail/Strata_TrsmByHalves.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>

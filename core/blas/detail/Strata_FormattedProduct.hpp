@@ -4,7 +4,7 @@
 #define STRATA_DETAIL_FORMATTED_PRODUCT_HPP
 
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <core/kokkos_ext/detail/Strata_Workspace.hpp>
+#include <core/memory/detail/Strata_Workspace.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/blas/detail/Strata_IntegerProduct.hpp>
 
-#include <core/blas/detail/Strata_Elementwise.hpp>
+#include <core/blas/basics/detail/Strata_Elementwise.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 

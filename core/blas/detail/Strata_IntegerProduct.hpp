@@ -4,7 +4,7 @@
 #define STRATA_DETAIL_INTEGER_PRODUCT_HPP
 
 #include <core/integers/Strata_IntegerBlas.hpp>
-#include <core/kokkos_ext/detail/Strata_Workspace.hpp>
+#include <core/memory/detail/Strata_Workspace.hpp>
 
 #include <cstdint>
 

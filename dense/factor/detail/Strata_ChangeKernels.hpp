@@ -4,7 +4,7 @@
 #define STRATA_DETAIL_CHANGE_KERNELS_HPP
 
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
-#include <dense/refine/Strata_StridedMatrix.hpp>
+#include <dense/vectors/Strata_StridedMatrix.hpp>
 
 #include <Kokkos_Core.hpp>
 

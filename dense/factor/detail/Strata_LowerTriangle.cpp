@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/factor/detail/Strata_LowerTriangle.hpp>
 
-#include <core/blas/Strata_SetIdentity.hpp>
+#include <core/blas/basics/Strata_SetIdentity.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>

@@ -5,8 +5,8 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
-#include <dense/Strata_BlockTree.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 
 #include <Kokkos_Core.hpp>
 

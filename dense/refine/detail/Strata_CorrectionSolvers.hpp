@@ -5,7 +5,7 @@
 
 #include <core/Strata_HessenbergLeastSquares.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
-#include <dense/refine/detail/Strata_BlockVectors.hpp>
+#include <dense/vectors/detail/Strata_BlockVectors.hpp>
 
 #include <Kokkos_Core.hpp>
 

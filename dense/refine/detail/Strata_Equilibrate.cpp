@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
 
-#include <core/blas/Strata_SymmetricTiles.hpp>
+#include <core/blas/basics/Strata_SymmetricTiles.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <core/kokkos_ext/Strata_TeamsThatFit.hpp>

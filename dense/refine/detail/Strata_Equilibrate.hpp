@@ -4,7 +4,7 @@
 #define STRATA_DETAIL_EQUILIBRATE_HPP
 
 #include <core/Strata_MatrixRef.hpp>
-#include <core/kokkos_ext/Strata_Pieces.hpp>
+#include <core/memory/Strata_Pieces.hpp>
 #include <dense/refine/detail/Strata_LeafBlocks.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -3,7 +3,7 @@
 #ifndef STRATA_DETAIL_LEAF_BLOCKS_HPP
 #define STRATA_DETAIL_LEAF_BLOCKS_HPP
 
-#include <core/blas/Strata_Pack.hpp>
+#include <core/blas/basics/Strata_Pack.hpp>
 
 #include <Kokkos_Core.hpp>
 

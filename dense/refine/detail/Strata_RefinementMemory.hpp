@@ -4,7 +4,7 @@
 #define STRATA_DETAIL_REFINEMENT_MEMORY_HPP
 
 #include <dense/refine/Strata_Refinement.hpp>
-#include <dense/refine/detail/Strata_BlockVectors.hpp>
+#include <dense/vectors/detail/Strata_BlockVectors.hpp>
 
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 #ifndef STRATA_DETAIL_ROW_SUMS_HPP
 #define STRATA_DETAIL_ROW_SUMS_HPP
 
-#include <core/blas/Strata_SymmetricTiles.hpp>
+#include <core/blas/basics/Strata_SymmetricTiles.hpp>
 #include <dense/refine/detail/Strata_LeafBlocks.hpp>
 
 #include <Kokkos_Core.hpp>

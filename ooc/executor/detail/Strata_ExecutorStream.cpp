@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/blas/Strata_BlasThreads.hpp>
+#include <core/blas/host/Strata_BlasThreads.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/executor/detail/Strata_ExecutorOperands.hpp>

@@ -5,7 +5,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <dense/Strata_Quantise.hpp>
+#include <dense/tree/Strata_Quantise.hpp>
 
 namespace strata::ooc::detail {
 

@@ -4,7 +4,7 @@
 #define STRATA_OOC_TILES_DETAIL_ARRIVED_TILES_HPP
 
 #include <comm/Strata_BlockCyclic.hpp>
-#include <core/io/Strata_MatrixBlocks.hpp>
+#include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -4,7 +4,7 @@
 #define STRATA_OOC_TILES_DETAIL_MAP_LADDER_HPP
 
 #include <core/Strata_Ladder.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 #include <ooc/schedule/Strata_PrecisionMap.hpp>
 
 #include <vector>

@@ -5,7 +5,7 @@
 #include <comm/Strata_Together.hpp>
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <dense/Strata_Layers.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 
 #include <algorithm>
 #include <optional>

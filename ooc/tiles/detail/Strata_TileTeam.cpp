@@ -3,7 +3,7 @@
 #include <ooc/tiles/detail/Strata_TileTeam.hpp>
 
 #include <comm/Strata_Together.hpp>
-#include <core/blas/Strata_BlasThreads.hpp>
+#include <core/blas/host/Strata_BlasThreads.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/team/detail/Strata_TileKernels.hpp>

@@ -6,7 +6,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/coarsening/detail/Strata_IndependentSet.hpp>
 #include <sparse/coarsening/detail/Strata_RowSelection.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <sparse/matrix/detail/Strata_RowLanes.hpp>
+#include <sparse/formats/detail/Strata_RowLanes.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -5,7 +5,7 @@
 #include <core/Strata_Errors.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
 #include <bit>

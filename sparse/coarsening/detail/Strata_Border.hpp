@@ -4,7 +4,7 @@
 #define STRATA_SPARSE_DETAIL_BORDER_HPP
 
 #include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
 
 #include <cstdint>
 #include <utility>

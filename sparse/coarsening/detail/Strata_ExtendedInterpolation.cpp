@@ -4,7 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <sparse/matrix/detail/Strata_HashProduct.hpp>
+#include <sparse/products/detail/Strata_HashProduct.hpp>
 
 namespace strata::sparse::detail {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <sparse/matrix/detail/Strata_RowLanes.hpp>
-#include <sparse/matrix/detail/Strata_SummedRows.hpp>
+#include <sparse/formats/detail/Strata_RowLanes.hpp>
+#include <sparse/products/detail/Strata_SummedRows.hpp>
 
 namespace strata::sparse::detail {
 namespace {

@@ -3,7 +3,7 @@
 #ifndef STRATA_SPARSE_DETAIL_ROW_SELECTION_HPP
 #define STRATA_SPARSE_DETAIL_ROW_SELECTION_HPP
 
-#include <sparse/matrix/detail/Strata_LocalCsr.hpp>
+#include <sparse/formats/detail/Strata_LocalCsr.hpp>
 
 #include <Kokkos_Core.hpp>
 

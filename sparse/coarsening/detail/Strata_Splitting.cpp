@@ -6,7 +6,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/coarsening/detail/Strata_IndependentSet.hpp>
 #include <sparse/coarsening/detail/Strata_RowSelection.hpp>
-#include <sparse/matrix/detail/Strata_HashProduct.hpp>
+#include <sparse/products/detail/Strata_HashProduct.hpp>
 
 #include <utility>
 

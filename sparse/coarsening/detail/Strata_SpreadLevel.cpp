@@ -6,9 +6,9 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/coarsening/detail/Strata_ExtendedInterpolation.hpp>
 #include <sparse/coarsening/detail/Strata_Prolongator.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
-#include <sparse/matrix/detail/Strata_SpGemm.hpp>
+#include <sparse/products/detail/Strata_SpGemm.hpp>
 
 #include <algorithm>
 #include <iterator>

@@ -4,7 +4,7 @@
 #define STRATA_SPARSE_DETAIL_STRENGTH_HPP
 
 #include <sparse/coarsening/detail/Strata_Border.hpp>
-#include <sparse/matrix/detail/Strata_LocalCsr.hpp>
+#include <sparse/formats/detail/Strata_LocalCsr.hpp>
 
 #include <cstdint>
 

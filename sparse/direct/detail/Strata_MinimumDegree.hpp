@@ -3,7 +3,7 @@
 #ifndef STRATA_SPARSE_DETAIL_MINIMUM_DEGREE_HPP
 #define STRATA_SPARSE_DETAIL_MINIMUM_DEGREE_HPP
 
-#include <sparse/matrix/detail/Strata_HostCsr.hpp>
+#include <sparse/products/detail/Strata_HostCsr.hpp>
 
 #include <cstdint>
 #include <vector>

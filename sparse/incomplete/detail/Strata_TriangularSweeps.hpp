@@ -4,7 +4,7 @@
 #define STRATA_SPARSE_DETAIL_TRIANGULAR_SWEEPS_HPP
 
 #include <sparse/incomplete/detail/Strata_HostFactor.hpp>
-#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
 
 #include <cstdint>
 #include <vector>

@@ -3,7 +3,7 @@
 #include <sparse/krylov/detail/Strata_ConditionBound.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <sparse/matrix/detail/Strata_Norms.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
 
 #include <algorithm>
 #include <cmath>

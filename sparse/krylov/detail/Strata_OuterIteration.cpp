@@ -5,7 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
-#include <sparse/matrix/detail/Strata_Norms.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 #ifndef STRATA_SPARSE_DETAIL_RESIDUAL_NORMS_HPP
 #define STRATA_SPARSE_DETAIL_RESIDUAL_NORMS_HPP
 
-#include <sparse/matrix/detail/Strata_FloatingParts.hpp>
-#include <sparse/matrix/detail/Strata_Scales.hpp>
+#include <sparse/scaling/detail/Strata_FloatingParts.hpp>
+#include <sparse/scaling/detail/Strata_Scales.hpp>
 
 namespace strata::sparse::detail {
 

@@ -4,7 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/multigrid/detail/Strata_SymmetricInverse.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #ifndef STRATA_SPARSE_DETAIL_LEVEL_OPTIONS_HPP
 #define STRATA_SPARSE_DETAIL_LEVEL_OPTIONS_HPP
 
-#include <sparse/matrix/Strata_MatrixOptions.hpp>
+#include <sparse/formats/Strata_MatrixOptions.hpp>
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #ifndef STRATA_SPARSE_DETAIL_SYMMETRIC_INVERSE_HPP
 #define STRATA_SPARSE_DETAIL_SYMMETRIC_INVERSE_HPP
 
-#include <sparse/matrix/Strata_EllMatrix.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
 
 #include <cstdint>
 

@@ -3,8 +3,8 @@
 // The kernels around the vendors' calls, which need no vendor.
 #include "StrataTest_PaddedMatrix.hpp"
 #include "StrataTest_Spaces.hpp"
-#include <core/blas/vendor/Strata_DeviceScalars.hpp>
-#include <core/blas/vendor/Strata_PackOperand.hpp>
+#include <core/blas/device/vendor/Strata_DeviceScalars.hpp>
+#include <core/blas/device/vendor/Strata_PackOperand.hpp>
 
 #include <gtest/gtest.h>
 

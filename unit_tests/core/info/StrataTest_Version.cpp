@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_Backends.hpp>
-#include <core/blas/vendor/Strata_HostOnednn.hpp>
+#include <core/blas/host/vendor/Strata_HostOnednn.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/info/detail/Strata_HostInfo.hpp>
 #include <core/io/Strata_HostMatrix.hpp>

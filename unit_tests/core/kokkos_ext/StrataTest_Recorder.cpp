@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Spaces.hpp"
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <core/kokkos_ext/Strata_Replay.hpp>
+#include <core/instances/Strata_Replay.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include "dense/StrataTest_Dense.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/refine/Strata_LogDeterminant.hpp>
-#include <dense/refine/detail/Strata_Jacobi.hpp>
+#include <dense/log_determinant/Strata_LogDeterminant.hpp>
+#include <dense/log_determinant/detail/Strata_Jacobi.hpp>
 
 #include <gtest/gtest.h>
 

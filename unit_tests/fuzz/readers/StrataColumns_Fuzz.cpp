@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "Strata_Fuzz.hpp"
-#include <core/io/detail/Strata_ColumnsStream.hpp>
+#include <core/io/matrix_file/detail/Strata_ColumnsStream.hpp>
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   using namespace strata;

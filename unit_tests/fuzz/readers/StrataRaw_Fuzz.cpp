@@ -3,8 +3,8 @@
 // Raw numbers and the sidecar that describes them: the input is the sidecar, a zero, and the
 // numbers.
 #include "Strata_Fuzz.hpp"
-#include <core/io/Strata_MatrixBlocks.hpp>
-#include <core/io/Strata_MatrixFile.hpp>
+#include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
+#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 
 #include <unistd.h>
 

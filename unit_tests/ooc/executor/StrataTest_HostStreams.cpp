@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Spaces.hpp"
 #include "ooc/StrataTest_Tiles.hpp"
-#include <core/blas/Strata_BlasThreads.hpp>
+#include <core/blas/host/Strata_BlasThreads.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <ooc/Strata_Cholesky.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Matchers.hpp"
 #include <core/Strata_Errors.hpp>
-#include <dense/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 #include <ooc/schedule/Strata_PrecisionMap.hpp>
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/choice/Strata_Candidates.hpp>
 #include <sparse/choice/Strata_MatrixFacts.hpp>
-#include <sparse/matrix/detail/Strata_HostCsr.hpp>
+#include <sparse/products/detail/Strata_HostCsr.hpp>
 
 #include <gtest/gtest.h>
 

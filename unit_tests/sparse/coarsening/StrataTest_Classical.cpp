@@ -6,7 +6,7 @@
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/coarsening/detail/Strata_Coarsening.hpp>
 #include <sparse/coarsening/detail/Strata_ExtendedInterpolation.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <sparse/coarsening/detail/Strata_IndependentSet.hpp>
 #include <sparse/coarsening/detail/Strata_Prolongator.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/multigrid/detail/Strata_PolynomialSmoother.hpp>
 #include <sparse/multigrid/detail/Strata_SymmetricInverse.hpp>
 

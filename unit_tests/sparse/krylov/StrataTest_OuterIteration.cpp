@@ -7,7 +7,7 @@
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
-#include <sparse/matrix/detail/Strata_Norms.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
 
 #include <gtest/gtest.h>
 

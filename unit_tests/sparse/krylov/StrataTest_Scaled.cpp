@@ -4,7 +4,7 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_SparseSystem.hpp"
 #include <sparse/Strata_SparseSolver.hpp>
-#include <sparse/matrix/detail/Strata_Scales.hpp>
+#include <sparse/scaling/detail/Strata_Scales.hpp>
 
 #include <gtest/gtest.h>
 

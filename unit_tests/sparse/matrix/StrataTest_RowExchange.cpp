@@ -7,7 +7,7 @@
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
-#include <sparse/matrix/detail/Strata_SpGemm.hpp>
+#include <sparse/products/detail/Strata_SpGemm.hpp>
 
 #include <gtest/gtest.h>
 

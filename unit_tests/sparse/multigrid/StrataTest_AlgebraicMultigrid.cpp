@@ -6,7 +6,7 @@
 #include "sparse/StrataTest_Sparse.hpp"
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
-#include <sparse/matrix/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
