@@ -22,9 +22,9 @@ constexpr std::int64_t matrix_class = 1211216, vector_class = 1211214;
 constexpr std::size_t chunk_numbers = 1 << 16;
 
 /// Big-endian numbers in their order.
-class Numbers {
+class BigEndianNumbers {
  public:
-  explicit Numbers(ByteSource& source) : source_(source) {}
+  explicit BigEndianNumbers(ByteSource& source) : source_(source) {}
 
   void set_wide(bool is_wide) { is_wide_ = is_wide; }
   std::uint64_t integer_bytes() const { return is_wide_ ? 8 : 4; }
@@ -78,7 +78,7 @@ class Numbers {
 };
 
 // The class number has 32 bits, or 64 that begin with 0.
-std::int64_t read_class(Numbers& numbers, PetscHeader& header) {
+std::int64_t read_class(BigEndianNumbers& numbers, PetscHeader& header) {
   std::int64_t found = numbers.integer("a class number");
   header.has_wide_indices = found == 0;
   if (header.has_wide_indices) found = numbers.integer("a class number");
@@ -86,7 +86,7 @@ std::int64_t read_class(Numbers& numbers, PetscHeader& header) {
   return found;
 }
 
-PetscHeader read_header(ByteSource& source, Numbers& numbers) {
+PetscHeader read_header(ByteSource& source, BigEndianNumbers& numbers) {
   PetscHeader header;
   auto const number = read_class(numbers, header);
   STRATA_REQUIRE(IoError, number == matrix_class || number == vector_class, source.name(),
@@ -120,12 +120,12 @@ PetscHeader read_header(ByteSource& source, Numbers& numbers) {
 }  // namespace
 
 PetscHeader read_petsc_header(ByteSource& source) {
-  Numbers numbers(source);
+  BigEndianNumbers numbers(source);
   return read_header(source, numbers);
 }
 
 CoordinateMatrix read_petsc_matrix(ByteSource& source, ReadOptions const& options) {
-  Numbers numbers(source);
+  BigEndianNumbers numbers(source);
   auto const header = read_header(source, numbers);
   STRATA_REQUIRE(IoError, !header.is_vector, source.name(),
                  ": a vector of PETSc, where a matrix is wanted");
@@ -160,7 +160,7 @@ CoordinateMatrix read_petsc_matrix(ByteSource& source, ReadOptions const& option
 }
 
 HostMatrix read_petsc_vector(ByteSource& source, ReadOptions const& options) {
-  Numbers numbers(source);
+  BigEndianNumbers numbers(source);
   auto const header = read_header(source, numbers);
   STRATA_REQUIRE(IoError, header.is_vector, source.name(),
                  ": a matrix of PETSc, where a vector is wanted");
