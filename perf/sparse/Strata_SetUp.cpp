@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Seconds of set-up, solve and new values of a seven-point system whose CSR lies where it is solved,
-// and, with --kernels, what each kernel of a set-up takes.
+// Seconds of set-up, solve and new values of a seven-point system whose CSR lies where it is
+// solved, and, with --kernels, what each kernel of a set-up takes.
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/Strata_SparseSolver.hpp>

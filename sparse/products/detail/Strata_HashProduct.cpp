@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/formats/detail/Strata_RowLanes.hpp>
 #include <sparse/products/detail/Strata_SummedRows.hpp>
 
 namespace strata::sparse::detail {
@@ -100,13 +101,39 @@ void place_entries(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
       });
 }
 
+/// Rows of places, ascending: each place goes to where as many smaller ones are before it; long rows
+/// are sorted by one lane.
+template <class Space>
+struct SortPlaces {
+  Vector<std::int64_t, Space> begin;
+  Vector<std::uint64_t, Space> place, sorted;
+
+  template <class Lanes>
+  KOKKOS_FUNCTION void operator()(std::int64_t row, Lanes const& lanes) const {
+    constexpr std::int64_t few = 512;
+    std::int64_t const first = begin(row), count = begin(row + 1) - first;
+    if (count > few) lanes.each(1, [&](std::int64_t) { sort_range(place, first, first + count); });
+    lanes.each(count, [&](std::int64_t k) {
+      std::uint64_t const mine = place(first + k);
+      std::int64_t rank = count > few ? k : 0;
+      if (count <= few)
+        for (std::int64_t l = 0; l < count; ++l) rank += place(first + l) < mine ? 1 : 0;
+      sorted(first + rank) = mine;
+    });
+  }
+};
+
 // Atomics leave each row in an order of their own.
-template <class Exec, class Space>
-void sort_places(Exec const& exec, std::int64_t rows, Vector<std::int64_t, Space> const& begin,
-                 Vector<std::uint64_t, Space> const& place) {
-  Kokkos::parallel_for(
-      "strata::sparse::transposed_index::sort", RowPolicy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t j) { sort_range(place, begin(j), begin(j + 1)); });
+template <class Exec>
+PooledVector<std::uint64_t, Exec> sorted_places(Exec const& exec,
+                                                PooledVector<std::int64_t, Exec> const& begin,
+                                                PooledVector<std::uint64_t, Exec> const& place) {
+  PooledVector<std::uint64_t, Exec> const sorted(exec, "strata::sparse::transposed_index::place",
+                                                 place.size());
+  constexpr int lanes = 32;
+  for_each_row(exec, "strata::sparse::transposed_index::sort", begin.size() - 1, lanes,
+               SortPlaces<typename Exec::memory_space>{begin, place, sorted});
+  return sorted;
 }
 
 }  // namespace
@@ -123,10 +150,11 @@ TransposedIndex<Exec> transposed_index(Exec const& exec, LocalCsr<Exec> const& A
   PooledVector<std::int64_t, Exec> const next(exec, "strata::sparse::transposed_index::next",
                                               A.cols + 1);
   Kokkos::deep_copy(exec, next.view(), result.begin.view());
-  result.place = {exec, "strata::sparse::transposed_index::place", A.entries()};
-  place_entries(exec, A.rows, A.ref(), next.view(), result.place.view());
-  sort_places(exec, A.cols, result.begin.view(), result.place.view());
-  exec.fence("strata::sparse::transposed_index");  // `next` ends here
+  PooledVector<std::uint64_t, Exec> const place(exec, "strata::sparse::transposed_index::places",
+                                                A.entries());
+  place_entries(exec, A.rows, A.ref(), next.view(), place.view());
+  result.place = sorted_places(exec, result.begin, place);
+  exec.fence("strata::sparse::transposed_index");  // `next` and `place` end here
   return result;
 }
 

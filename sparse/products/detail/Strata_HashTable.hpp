@@ -51,6 +51,65 @@ struct HashTable {
   }
 };
 
+/// A table of one thread, beside the tables of the other threads of its team: from slot to slot are
+/// `stride` numbers, so that each thread has a bank of memory of its own.
+struct ThreadTable {
+  int log_size, stride;
+  double* sum;  ///< none: columns are counted
+  std::int32_t* key;
+  int found = 0;              ///< columns so far
+  bool is_too_small = false;  ///< a column was left out
+
+  KOKKOS_FUNCTION int size() const { return 1 << log_size; }
+  KOKKOS_FUNCTION void clear() const {
+    for (int slot = 0; slot < size(); ++slot) key[slot * stride] = HashTable::empty;
+  }
+  KOKKOS_FUNCTION void add(std::int32_t column, double value) {
+    std::uint32_t const mask = (std::uint32_t{1} << log_size) - 1;
+    std::uint32_t at = first_slot(column, log_size);
+    while (key[static_cast<int>(at) * stride] != column) {
+      if (key[static_cast<int>(at) * stride] == HashTable::empty) return claim(at, column, value);
+      at = (at + 1) & mask;
+    }
+    if (sum) sum[static_cast<int>(at) * stride] += value;
+  }
+  /// The columns, ascending, come first.
+  KOKKOS_FUNCTION void sort() const {
+    int count = 0;
+    for (int slot = 0; slot < size(); ++slot) {
+      std::int32_t const column = key[slot * stride];
+      if (column == HashTable::empty) continue;
+      double const value = sum[slot * stride];
+      int at = count++;
+      for (; at > 0 && key[(at - 1) * stride] > column; --at) {
+        key[at * stride] = key[(at - 1) * stride];
+        sum[at * stride] = sum[(at - 1) * stride];
+      }
+      key[at * stride] = column;
+      sum[at * stride] = value;
+    }
+  }
+
+ private:
+  // One slot stays empty, so that each search ends.
+  KOKKOS_FUNCTION void claim(std::uint32_t at, std::int32_t column, double value) {
+    if (found + 1 == size()) {
+      is_too_small = true;
+      return;
+    }
+    ++found;
+    key[static_cast<int>(at) * stride] = column;
+    if (sum) sum[static_cast<int>(at) * stride] = value;
+  }
+};
+
+struct AddToThreadTable {
+  ThreadTable& table;
+  KOKKOS_FUNCTION void operator()(std::int32_t column, double value) const {
+    table.add(column, value);
+  }
+};
+
 /// Adds a term; where columns are counted, its column alone.
 template <bool Counts>
 struct AddToTable {

@@ -7,6 +7,8 @@
 #include <sparse/formats/detail/Strata_LocalCsr.hpp>
 #include <sparse/formats/detail/Strata_RowLanes.hpp>
 #include <sparse/products/detail/Strata_HashTable.hpp>
+#include <sparse/products/detail/Strata_RowsByThread.hpp>
+#include <sparse/products/detail/Strata_TableSizes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -124,16 +126,6 @@ LocalCsr<Exec> summed_on_host(Exec const& exec, std::int64_t rows, std::int64_t 
   return C;
 }
 
-/// Rows of a device that have tables of one size: all, or a list's.
-template <class Space>
-struct RowList {
-  std::int64_t count = 0;
-  Vector<std::int32_t, Space> rows;  ///< none: all
-  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t k) const {
-    return rows.extent(0) > 0 ? rows(k) : k;
-  }
-};
-
 /// Counts the columns of each row, or makes the rows, in a table of each group of lanes: in scratch
 /// memory, or of `tables`.
 template <class Exec, class Terms, bool Counts>
@@ -192,87 +184,6 @@ struct SumRowsOnDevice {
   }
 };
 
-/// The rows of a device by the size of their tables: size 2^(k + 4) for k < `sizes` - 1 in scratch,
-/// up to 24 KB of it, beyond that in the device's memory.
-struct TableSizes {
-  static constexpr int sizes = 9, least = 4;
-  std::int64_t rows[sizes] = {};
-  std::int64_t most = 0;  ///< terms, or columns, of a row
-  KOKKOS_FUNCTION TableSizes& operator+=(TableSizes const& other) {
-    for (int k = 0; k < sizes; ++k) rows[k] += other.rows[k];
-    most = other.most > most ? other.most : most;
-    return *this;
-  }
-  /// Which one has room for so many columns, half as many again or more.
-  KOKKOS_FUNCTION static int of(std::int64_t columns) {
-    int k = 0;
-    while (k + 1 < sizes && 2 * (std::int64_t{1} << (k + least)) < 3 * columns) ++k;
-    return k;
-  }
-};
-
-}  // namespace strata::sparse::detail
-
-template <>
-struct Kokkos::reduction_identity<strata::sparse::detail::TableSizes> {
-  KOKKOS_FORCEINLINE_FUNCTION static strata::sparse::detail::TableSizes sum() { return {}; }
-};
-
-namespace strata::sparse::detail {
-
-/// Columns that a row may have at most, before it is known: its terms, and the matrix' columns.
-template <class Terms>
-struct TermsOfRows {
-  Terms terms;
-  std::int64_t cols;
-  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t row) const {
-    std::int64_t const most = terms.most(row);
-    return most < cols ? most : cols;
-  }
-};
-
-template <class Space>
-struct LengthsOfRows {
-  Vector<std::int64_t, Space> begin;
-  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t row) const {
-    return begin(row + 1) - begin(row);
-  }
-};
-
-// How many rows have tables of each size, and the size of each row, for which `widths` is asked
-// once.
-template <class Exec, class Widths>
-TableSizes sizes_of(Exec const& exec, std::int64_t rows, Widths const& widths,
-                    Vector<std::uint8_t, typename Exec::memory_space> const& size_of) {
-  TableSizes found;
-  Kokkos::parallel_reduce(
-      "strata::sparse::summed_rows::sizes", RowPolicy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t row, TableSizes& total) {
-        std::int64_t const width = widths(row);
-        int const size = TableSizes::of(width);
-        size_of(row) = static_cast<std::uint8_t>(size);
-        ++total.rows[size];
-        total.most = width > total.most ? width : total.most;
-      },
-      Kokkos::Sum<TableSizes>(found));
-  exec.fence("strata::sparse::summed_rows::sizes");
-  return found;
-}
-
-// The rows with tables of one size, ascending.
-template <class Exec>
-void list_rows(Exec const& exec, Vector<std::uint8_t, typename Exec::memory_space> const& size_of,
-               int size, Vector<std::int32_t, typename Exec::memory_space> const& list) {
-  Kokkos::parallel_scan(
-      "strata::sparse::summed_rows::list",
-      RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(size_of.extent(0))),
-      KOKKOS_LAMBDA(std::int64_t row, std::int64_t& at, bool final) {
-        bool const mine = size_of(row) == size;
-        if (final && mine) list(at) = static_cast<std::int32_t>(row);
-        at += mine ? 1 : 0;
-      });
-}
-
 // As many lanes as keep the team's scratch within what leaves a multiprocessor full.
 template <class Exec, class Terms, bool Counts>
 void launch_rows(Exec const& exec, int lanes, SumRowsOnDevice<Exec, Terms, Counts> kernel) {
@@ -310,10 +221,13 @@ void sum_by_sizes(Exec const& exec, Terms const& terms, std::int64_t rows, Width
   for (int size = 0; size < TableSizes::sizes; ++size) {
     std::int64_t const count = sizes.rows[size];
     if (count == 0) continue;
-    PooledVector<std::int32_t, Exec> list;
-    if (count < rows) {
-      list = {exec, "strata::sparse::summed_rows::list", count};
-      list_rows(exec, size_of.view(), size, list.view());
+    auto const list = listed(exec, sizes, size, size_of);
+    if (!Counts && size + TableSizes::least <= most_by_thread<Counts>) {
+      launch_rows(exec, SumRowsByThread<Exec, Terms, Counts>{
+                            terms, RowList<Space>{count, list.view()}, size + TableSizes::least,
+                            C.begin, C.column, C.value});
+      exec.fence("strata::sparse::summed_rows::made");  // `list` ends here
+      continue;
     }
     Kernel kernel{terms,
                   RowList<Space>{count, list.view()},
@@ -356,7 +270,9 @@ LocalCsr<Exec> summed_rows(Exec const& exec, std::int64_t rows, std::int64_t col
     LocalCsr<Exec> C;
     C.rows = rows, C.cols = cols;
     C.begin = {exec, "strata::sparse::LocalCsr::begin", rows + 1};
-    sum_by_sizes<true>(exec, terms, rows, TermsOfRows<Terms>{terms, cols}, lanes, C);
+    count_short_rows(exec, terms, C);
+    sum_by_sizes<true>(exec, terms, rows,
+                       TermsOfLongRows<Terms, Space>{{terms, cols}, C.begin.view()}, lanes, C);
     std::int64_t const entries = scan_lengths(exec, C.begin.view());
     C.column = {exec, "strata::sparse::LocalCsr::column", entries};
     C.value = {exec, "strata::sparse::LocalCsr::value", entries};

@@ -22,6 +22,48 @@ using Wide = Vector<double, typename Exec::memory_space>;
 
 constexpr double held = -1;  // the label of a part with a row whose entries do not add up to 0
 
+// Whether the entries of a row add up to 0.
+template <class Matrix>
+KOKKOS_FUNCTION bool adds_up_to_zero(EllRows<Matrix> const& rows, std::int64_t row) {
+  double sum = 0, size = 0;
+  rows(row, [&](std::int64_t, double value) {
+    sum += value;
+    size += Kokkos::abs(value);
+  });
+  return size > 0 && Kokkos::abs(sum) <= 1e-13 * size;
+}
+
+// Rows that add up to 0 and have no neighbour before them on this rank. Without one, no part floats:
+// from each row a path of ever smaller rows ends at a row that is held.
+template <class Exec, class Matrix>
+std::int64_t count_first_rows(Exec const& exec, Matrix const& A) {
+  std::int64_t found = 0;
+  EllRows<Matrix> const rows{A};
+  Kokkos::parallel_reduce(
+      "strata::sparse::FloatingParts::first_rows", RowPolicy<Exec>(exec, 0, A.rows()),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
+        bool is_first = true;
+        rows(i,
+             [&](std::int64_t j, double value) { is_first = is_first && !(value != 0 && j < i); });
+        count += is_first && adds_up_to_zero(rows, i) ? 1 : 0;
+      },
+      found);
+  exec.fence("strata::sparse::FloatingParts::first_rows");
+  return found;
+}
+
+// Labels that are not `held`.
+template <class Exec>
+std::int64_t count_floating(Exec const& exec, Wide<Exec> const& label, std::int64_t rows) {
+  std::int64_t found = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::FloatingParts::count", RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) { count += label(i) != held ? 1 : 0; },
+      found);
+  exec.fence("strata::sparse::FloatingParts::count");
+  return found;
+}
+
 // Parents of neighbours become the smaller of both; how many changed.
 template <class Exec, class Matrix>
 std::int64_t join_neighbours(Exec const& exec, Matrix const& A, Integers<Exec> const& parent) {
@@ -81,14 +123,8 @@ void label_roots(Exec const& exec, Matrix const& A, Integers<Exec> const& root, 
   Kokkos::parallel_for(
       "strata::sparse::FloatingParts::hold", RowPolicy<Exec>(exec, 0, A.rows()),
       KOKKOS_LAMBDA(std::int64_t i) {
-        double sum = 0, size = 0;
-        rows(i, [&](std::int64_t, double value) {
-          sum += value;
-          size += Kokkos::abs(value);
-        });
         constexpr double of_held = held;
-        bool const floats = size > 0 && Kokkos::abs(sum) <= 1e-13 * size;
-        if (!floats) Kokkos::atomic_min(&label(root(i)), of_held);
+        if (!adds_up_to_zero(rows, i)) Kokkos::atomic_min(&label(root(i)), of_held);
       });
 }
 
@@ -227,7 +263,12 @@ template <class Exec>
 FloatingParts<Exec>::FloatingParts(Exec const& exec, DistributedMatrix<Exec> const& A)
     : comm_(A.comm()) {
   Region const region(exec, "strata::sparse::FloatingParts");
+  auto const on_any_rank = [&](std::int64_t count) { return comm_.max(count > 0 ? 1 : 0) > 0; };
+  auto const first_rows =
+      std::visit([&](auto const& stored) { return count_first_rows(exec, stored); }, A.stored());
+  if (!on_any_rank(first_rows)) return;
   auto const found = labels(exec, A);
+  if (!on_any_rank(count_floating(exec, found, A.rows()))) return;
   auto const label = comm_.agree([&] {
     auto all = to_host(exec, found);
     all.resize(static_cast<std::size_t>(A.rows()));
