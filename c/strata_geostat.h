@@ -25,8 +25,8 @@ typedef struct strata_covariance {
   size_t struct_size; /* sizeof(strata_covariance) */
   char family[40];    /* one of these, or two: "exponential+spherical" */
   double sigma2;      /* variance of the field, or of its first structure; > 0 */
-  double range;       /* in the unit of distances; > 0 */
-  double nu;          /* of matern and powered; others have none */
+  double range;       /* range, in the unit of distances; > 0 */
+  double nu;          /* smoothness of matern, power of powered; others have none */
   double nugget;      /* variance of the errors; >= 0 */
   double angle;       /* direction of the largest range, in degrees clockwise from y */
   double ratio;       /* range across that direction by `range`; in (0, 1]; 0 is 1: no direction */
@@ -63,7 +63,7 @@ typedef struct strata_fit_options {
                            * sigma2, range, nu, nugget, sigma2_2, range_2, nu_2 */
   int directions;    /* 1: angle and ratio are estimated, too */
   double tolerance;  /* relative, of each parameter; default 1e-5 */
-  int64_t max_evaluations; /* of the likelihood; default 500 */
+  int64_t max_evaluations; /* most evaluations of the likelihood; default 500 */
   /* Called after each evaluation; other than 0 ends the fit with STRATA_NOT_CONVERGED. It must
    * return: no longjmp, no exception. */
   int (*on_step)(void* context, int64_t evaluation, double log_likelihood);
@@ -75,15 +75,15 @@ typedef struct strata_geostat_report {
   size_t struct_size;            /* sizeof(strata_geostat_report) */
   int64_t n;                     /* observations */
   int64_t coefficients;          /* columns of the trend, a constant mean among them */
-  int64_t parameters;            /* of the covariance that were estimated; 0 without a fit */
+  int64_t parameters;            /* parameters of the covariance that were estimated */
   double log_likelihood;         /* Gaussian log-likelihood */
   double noise;                  /* error of log_likelihood, which is off by no more */
   double log_det;                /* log-determinant of the covariance matrix S */
   double quadratic_form;         /* (z - F b)' S^-1 (z - F b) */
-  double log_det_trend;          /* by REML log det F' S^-1 F - log det F'F, else 0 */
+  double log_det_trend;          /* log det F' S^-1 F - log det F'F by REML, else 0 */
   double log_det_columns;        /* log det F'F, by which R's nlme differs; 0 for a zero mean */
   int converged;                 /* 1: the search converged, or there was none */
-  int64_t evaluations;           /* of the likelihood */
+  int64_t evaluations;           /* evaluations of the likelihood */
   int64_t not_positive_definite; /* evaluations at parameters without a factor */
   double nugget_below; /* bound at 95 % of a nugget that is 0; NaN: it is not, or unknown */
   double seconds;      /* time of the fit */
@@ -111,7 +111,8 @@ STRATA_API strata_status strata_geostat_at(strata_observations const* observatio
  *
  * Result    STRATA_NOT_CONVERGED with a *model: the evaluations were used up, it is the best found;
  *           with NULL: on_step ended it. With STRATA_SUCCESS the message says what is odd: places
- *           that repeat with the same value, parameters at bounds. options may be NULL. */
+ *           that repeat with the same value, parameters at bounds other than a nugget of 0. options
+ *           may be NULL. */
 STRATA_API strata_status strata_geostat_fit(strata_observations const* observations,
                                             strata_fit_options const* options,
                                             strata_geostat** model);
@@ -128,7 +129,7 @@ STRATA_API strata_status strata_geostat_covariance(strata_geostat const* model,
  *
  * Result    NaN for a parameter that has none; the message says why of the first four. All are NaN
  *           without a fit.
- * Memory    about 2 n^2 bytes more for each of range and nu. Cost: that of 6 to 20 likelihoods. */
+ * Memory    about 2 n^2 bytes more for each of range and nu. Cost: 6 to 20 likelihoods'. */
 STRATA_API strata_status strata_geostat_standard_errors(strata_geostat* model,
                                                         strata_covariance* errors);
 
@@ -142,14 +143,14 @@ STRATA_API strata_status strata_geostat_coefficients(strata_geostat const* model
  * Shape     x, y: m numbers, m >= 0. trend: the columns there, m x k, ldt >= max(1, m); not read
  *           where the observations had no columns. exact: 1: the nugget is a variation of the
  *           field, and predictions at observations are these; 0: it is an error.
- * Result    mean, and unless it is NULL variance: that of the field about it, the coefficients'
- *           among it (universal kriging); a new observation's is larger by the nugget.
+ * Result    mean, and unless it is NULL variance: the field's about it, with the coefficients'
+ *           (universal kriging); a new observation's is larger by the nugget.
  * Cost      n^2 flops a place; without variances 2 n. */
 STRATA_API strata_status strata_geostat_predict(strata_geostat* model, int64_t m, double const* x,
                                                 double const* y, double const* trend, int64_t ldt,
                                                 int exact, double* mean, double* variance);
 
-/* Each observation predicted from the others, or from those of other folds, without a refit.
+/* Each observation predicted from the others, or from other folds', without a refit.
  *
  * Shape     folds: n numbers, observations of one are left out together; NULL: each alone.
  * Result    residual: observed less predicted, NaN where the others do not tell the trend; its

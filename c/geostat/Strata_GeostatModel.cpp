@@ -70,12 +70,13 @@ std::int64_t estimated(Model const& model) {
          (options.directions ? 2 : 0);
 }
 
-// "range,nu_2": what ended at a bound.
-std::string at_bound(Fit const& fit) {
+// "range,nu_2": what ended at a bound; a nugget of 0 only if it is told `of_nothing`, too.
+std::string at_bound(Fit const& fit, bool of_nothing) {
   std::string names;
   auto const add = [&](std::string const& name) { names += (names.empty() ? "" : ",") + name; };
   for (std::size_t k = 0; k < 4; ++k)
-    if (fit.at_bound[k]) add(std::string(parameter_names[k]));
+    if (fit.at_bound[k] && (k != 3 || of_nothing || fit.theta.nugget > 0))
+      add(std::string(parameter_names[k]));
   for (std::size_t k = 0; k < 3; ++k)
     if (fit.second_at_bound[k]) add(std::string(parameter_names[k]) + "_2");
   return names;
@@ -94,7 +95,7 @@ std::string remarks(Model const& model) {
           "): the likelihood grows as the nugget goes to 0, so that its lower bound decides the "
           "fit; leave copies out, or fix the nugget");
   }
-  if (auto const names = at_bound(model.fit); !names.empty())
+  if (auto const names = at_bound(model.fit, false); !names.empty())
     text += (text.empty() ? "" : ". ") + ("at a bound: " + names);
   return text;
 }
@@ -113,7 +114,7 @@ strata_geostat_report filled(Model const& model) {
   to.parameters = estimated(model);
   to.log_det_columns = model.observed.trend.log_det_of_columns(likelihood.n);
   to.converged = model.fit.converged ? 1 : 0;
-  at_bound(model.fit).copy(to.at_bound, sizeof to.at_bound - 1);
+  at_bound(model.fit, true).copy(to.at_bound, sizeof to.at_bound - 1);
   model.fit.reason.copy(to.reason, sizeof to.reason - 1);
   return to;
 }

@@ -54,12 +54,12 @@ struct Observed {
 /// Throws   as its parts, naming the array.
 Observed observed_of(strata_observations const* given);
 
-/// In the library's terms; nothing of the numbers is checked.
+/// A covariance in the library's terms; nothing of its numbers is checked.
 ///
 /// Throws   ValueError for a name that is no family's.
 geostat::Covariance covariance_of(strata_covariance const* given, char const* name);
 
-/// In the caller's terms.
+/// A covariance in the caller's terms.
 strata_covariance given_of(geostat::Covariance const& covariance);
 
 /// What a fit is asked for: the observations' defaults, and what the caller has chosen.
