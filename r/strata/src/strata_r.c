@@ -103,10 +103,10 @@ static void look_for_interrupt(void* context) {
   R_CheckUserInterrupt();
 }
 static int is_interrupted(void* context, int64_t evaluation, double log_likelihood) {
-  (void)context;
   (void)evaluation;
   (void)log_likelihood;
-  return !R_ToplevelExec(look_for_interrupt, NULL);
+  *(int*)context = !R_ToplevelExec(look_for_interrupt, NULL);
+  return *(int*)context;
 }
 
 /* A pointer that owns the model, with the call's message where it is one. */
@@ -142,13 +142,16 @@ static SEXP r_fit(SEXP data, SEXP options) {
   how.directions = number(options, "directions") != 0;
   how.tolerance = number(options, "tolerance");
   how.max_evaluations = (int64_t)number(options, "max_evaluations");
+  int interrupted = 0;
   how.on_step = is_interrupted;
+  how.context = &interrupted;
   for (int k = 0; k < 3; ++k)
     if (member(options, names[k]) != R_NilValue) {
       bounds[k] = covariance(member(options, names[k]));
       *members[k] = &bounds[k];
     }
   strata_status const status = strata_geostat_fit(&o, &how, &model);
+  if (interrupted) Rf_errorcall(R_NilValue, "the fit was interrupted");
   if (model == NULL) Rf_errorcall(R_NilValue, "%s", strata_message());
   return owned(model, status);
 }
