@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -60,9 +61,10 @@ TEST(BesideR, LogLikelihoodsAreThoseOfNlmeButForTheColumns) {
       double const scale = set.nlme_sills[k] / (theta.sigma2 + theta.nugget);
       theta.sigma2 *= scale;
       theta.nugget *= scale;
-      double const of_columns = trend.criterion() == Criterion::REML
-                                    ? trend.log_det_of_columns(static_cast<long>(set.z.size())) / 2
-                                    : 0;
+      double const of_columns =
+          trend.criterion() == Criterion::REML
+              ? trend.log_det_of_columns(static_cast<std::int64_t>(set.z.size())) / 2
+              : 0;
       EXPECT_NEAR(log_likelihood_of(set, theta, trend) - of_columns, set.nlme[k], 1e-8)
           << set.name << ", " << name_of(criteria[k]);
       ++compared;
