@@ -13,7 +13,8 @@ packages=(ca-certificates g++ cmake ninja-build ccache git pkg-config zlib1g-dev
   python3-dev python3-nanobind python3-scikit-build-core python3-pytest python3-pip mypy
   python3-sklearn dpkg-dev file
   python3-sphinx python3-myst-parser furo python3-breathe doxygen)
-all_packages=(python3-torch python3-petsc4py libpetsc-real-dev weasyprint)
+all_packages=(python3-torch python3-petsc4py libpetsc-real-dev weasyprint
+  r-base-core make r-cran-mass r-cran-nlme r-cran-sf r-cran-sp r-cran-terra)
 kokkos_packages=(libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev trilinos-dev)
 
 # The headers of ROCm, with which the tests compile the device code (unit_tests/meta/device.py). They are unpacked

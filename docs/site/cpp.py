@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODULES = {"core": "numbers, files, the operations of blocks", "comm": "the ranks that work together", "dense": "Cholesky in layers of precision",
            "ooc": "Cholesky in tiles that may be larger than the devices", "geostat": "covariances, likelihoods, kriging",
            "sparse": "sparse systems", "trilinos": "the adapter to Tpetra and Belos"}
-C_HEADER = "c/strata.h"
+C_HEADERS = ("c/strata.h", "c/strata_geostat.h")
 
 
 def modules_of(top):
@@ -44,7 +44,7 @@ def run_doxygen(top, folder):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     headers = [header for room in public_headers(top).values() for header in room]
-    settings = {"INPUT": " ".join(f'"{top / header}"' for header in [*headers, C_HEADER]),
+    settings = {"INPUT": " ".join(f'"{top / header}"' for header in [*headers, *C_HEADERS]),
                 "STRIP_FROM_PATH": f'"{top}"',
                 "STRIP_FROM_INC_PATH": f'"{top}/c" "{top}"',
                 "INPUT_FILTER": f'"\\"{sys.executable}\\" \\"{HERE / "doxygen_filter.py"}\\" \\"{top}\\""', "OUTPUT_DIRECTORY": f'"{folder}"',
@@ -90,7 +90,7 @@ def lay_out_cpp(top, folder, source):
 
 
 def lay_out_c(source):
-    (source / "c.rst").write_text(title("C", "=") + f".. doxygenfile:: {C_HEADER}\n")
+    (source / "c.rst").write_text(title("C", "=") + "".join(f".. doxygenfile:: {header}\n" for header in C_HEADERS))
 
 
 def main(top, folder):

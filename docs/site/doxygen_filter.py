@@ -139,7 +139,7 @@ def filter_cpp(text, group):
     return begin + "\n".join(laid)
 
 
-def filter_c(text):
+def filter_c(text, name):
     """`/* ... */` before declarations and behind them. The first one, of the licence, is none; the second is the file's."""
     count = 0
 
@@ -152,7 +152,7 @@ def filter_c(text):
         body = "\n".join(lay_out([line.rstrip() for line in lines]))
         if match["code"].strip():
             return f"{match['code']}/**< {body} */"
-        return f"{match['code']}/** {'@file strata.h ' if count == 2 else ''}{body} */"
+        return f"{match['code']}/** {f'@file {name} ' if count == 2 else ''}{body} */"
 
     text = re.sub(r"^typedef ((?:struct|enum) (\w+) \{.*?^\}) \2;", r"\1;", text, flags=re.MULTILINE | re.DOTALL)
     laid = []
@@ -168,4 +168,4 @@ def filter_c(text):
 if __name__ == "__main__":
     top, source = map(pathlib.Path, sys.argv[1:])
     text = source.read_text(encoding="utf-8")
-    sys.stdout.write(filter_c(text) if source.suffix == ".h" else filter_cpp(text, group_of(source.relative_to(top))))
+    sys.stdout.write(filter_c(text, source.name) if source.suffix == ".h" else filter_cpp(text, group_of(source.relative_to(top))))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""The shared libraries export what strata.h declares and LAPACK's names, and nothing else (xSDK policy M9)."""
+"""The shared libraries export what their headers declare and LAPACK's names, and nothing else (xSDK policy M9)."""
 import os
 import pathlib
 import re
@@ -21,8 +21,8 @@ def main():
     if not shutil.which("nm"):
         print("nm is not installed")
         return 77
-    header = pathlib.Path(os.environ["STRATA_HEADER"]).read_text()
-    declared = set(re.findall(r"STRATA_API [^;(]*?\b(strata_\w+)\(", header))
+    headers = "".join(pathlib.Path(header).read_text() for header in os.environ["STRATA_HEADERS"].split(":"))
+    declared = set(re.findall(r"STRATA_API [^;(]*?\b(strata_\w+)\(", headers))
     drop_in = {name for name in declared if name.startswith("strata_lapack_")}
     failures = 0
     for variable, expected in (("STRATA_C_LIBRARY", declared - drop_in), ("STRATA_LAPACK_LIBRARY", drop_in | LAPACK)):

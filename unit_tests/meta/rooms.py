@@ -21,10 +21,10 @@ import tempfile
 ORDER = ("core", "core/kokkos_ext", "core/instances", "core/memory", "core/integers", "core/blas/basics", "core/blas/host", "core/blas/device", "core/blas/tiles", "core/blas/portable", "core/blas", "core/blas/batched", "core/io/files", "core/io", "core/io/matrix_file", "core/problems", "core/info",
          "comm", "dense/vectors", "dense/refine", "dense/log_determinant", "dense/tree", "dense/recursion", "dense", "dense/indefinite", "dense/factor", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/fit", "geostat/kriging", "geostat/vecchia",
          "sparse/comm", "sparse/formats", "sparse/matrix", "sparse/products", "sparse/scaling", "sparse/incomplete", "sparse/direct", "sparse/coarsening", "sparse/multigrid", "sparse/krylov", "sparse/choice", "sparse", "sparse/hpgmxp",
-         "c/runtime", "c", "c/factor", "lapack", "python", "python/dense", "python/sparse", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
+         "c/runtime", "c", "c/factor", "c/geostat", "lapack", "python", "python/dense", "python/sparse", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
 # The modules that a module may include; the program sees all of them.
 MODULES = {"core": (), "dense": ("core",), "comm": ("core",), "ooc": ("core", "comm", "dense"), "geostat": ("core", "comm", "dense", "ooc"), "sparse": ("core", "comm"),
-           "c": ("core", "comm", "dense", "sparse"), "lapack": ("c",), "python": ("core", "comm", "dense", "ooc", "geostat", "sparse", "c"), "trilinos": ("core", "comm", "sparse")}
+           "c": ("core", "comm", "dense", "sparse", "ooc", "geostat"), "lapack": ("c",), "python": ("core", "comm", "dense", "ooc", "geostat", "sparse", "c"), "trilinos": ("core", "comm", "sparse")}
 # The one arrow that runs up between rooms: what a factorisation is asked for and what it reports.
 UP = ("ooc/executor", "ooc/Strata_CholeskyOptions.hpp")
 # Arrows that make circles of the boxes of a room, at most MOST_UP in each: without them no box includes itself by others.

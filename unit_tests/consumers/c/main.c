@@ -49,6 +49,37 @@ static void test_definiteness(void) {
          "both are not");
 }
 
+#if defined(__has_include)
+#if __has_include(<strata_geostat.h>)
+#include <strata_geostat.h>
+#define HAS_GEOSTAT
+#endif
+#endif
+
+/* Two places one range apart: log det S = log(1 - e^-2), and kriging in the middle. */
+static void test_geostat(void) {
+#ifdef HAS_GEOSTAT
+  double const pi = 3.14159265358979323846, x[2] = {0, 1}, y[2] = {0, 0}, z[2] = {0, 0};
+  double const middle[2] = {0.5, 0};
+  double mean = -1, variance = -1;
+  strata_observations data = {.struct_size = sizeof data, .n = 2, .x = x, .y = y, .values = z};
+  strata_covariance given = {
+      .struct_size = sizeof given, .family = "exponential", .sigma2 = 1, .range = 1};
+  strata_geostat_report report = {.struct_size = sizeof report};
+  strata_geostat* model = NULL;
+  data.zero_mean = 1;
+  expect(strata_geostat_at(&data, &given, &model) == STRATA_SUCCESS, "there is a likelihood");
+  expect(strata_geostat_describe(model, &report) == STRATA_SUCCESS, "it is described");
+  expect(fabs(report.log_likelihood + log(2 * pi) + log(1 - exp(-2.0)) / 2) < 1e-14, "it is right");
+  expect(strata_geostat_predict(model, 1, &middle[0], &middle[1], NULL, 1, 0, &mean, &variance) ==
+             STRATA_SUCCESS,
+         "it predicts");
+  expect(mean == 0 && fabs(variance - 1 + 2 * exp(-1.0) / (1 + exp(-1.0))) < 1e-14,
+         "with the variance that is known");
+  strata_geostat_destroy(model);
+#endif
+}
+
 int main(int argc, char** argv) {
   enum { n = 300 };
   double *A = malloc(sizeof(double) * n * n), *b = malloc(sizeof(double) * n),
@@ -72,6 +103,7 @@ int main(int argc, char** argv) {
   expect(strcmp(made.layers, "fp16,fp16,fp32") == 0 && made.n == n, "the layers are those asked");
   solve_batch();
   test_definiteness();
+  test_geostat();
   expect(strata_finalize() == STRATA_NOT_READY, "a factor keeps Kokkos alive");
   printf("%s\n%s: backward error %g after %lld iterations\n", strata_configuration(), made.layers,
          report.backward_error, (long long)report.iterations);
