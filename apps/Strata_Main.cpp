@@ -44,8 +44,8 @@ constexpr char const* tolerances =
     "--tolerance of strata solve, sparse, and hpgmxp: relative residual ||b - A x|| / ||b||.\n"
     "--tolerance of strata mle: relative change of each parameter.\n";
 constexpr char const* footer =
-    "Exit codes: 0 solved, 1 failed, 2 usage or bad input, 3 not positive definite, 4 not "
-    "converged, 5 ended by a signal.\n"
+    "Exit codes: 0 solved, 1 failed, 2 usage or bad input, 3 not positive definite, or singular, 4 "
+    "not converged, 5 ended by a signal.\n"
     "Kokkos' own arguments (--kokkos-...) may stand anywhere; `strata --kokkos-help info` lists "
     "them.";
 
@@ -76,11 +76,11 @@ void describe(CLI::App& app, Arguments& arguments) {
     return added;
   };
   apps::add_solve_options(
-      add("solve", "Solve a dense symmetric positive definite or a sparse system to fp64 accuracy",
+      add("solve", "Solve a dense symmetric or a sparse system to fp64 accuracy",
           "  strata solve --matrix A.mtx --rhs b.npy --output x.npy\n"
           "  strata solve --generate geometric --n 2000 --layers fp16,fp32 --compare\n",
-          {"help", "matrix", "generate", "n", "rhs", "layers", "tolerance", "log-determinant",
-           "output", "json", "out-of-core", "block-size"}),
+          {"help", "matrix", "generate", "n", "rhs", "symmetric", "layers", "tolerance",
+           "log-determinant", "output", "json", "out-of-core", "block-size"}),
       arguments.solve);
   apps::add_mle_options(
       add("mle", "Fit a Matern covariance to observations by maximum likelihood; kriging",

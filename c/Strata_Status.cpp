@@ -114,7 +114,8 @@ char const* strata_status_name(int status) {
                                          {STRATA_VENDOR_ERROR, "error of a vendor's library"},
                                          {STRATA_NOT_READY, "not ready"},
                                          {STRATA_INTERNAL_ERROR, "internal error"},
-                                         {STRATA_INCOMPLETE, "incomplete"}});
+                                         {STRATA_INCOMPLETE, "incomplete"},
+                                         {STRATA_SINGULAR, "singular"}});
   return strata::detail::name_in(table, status, "unknown status").data();
 }
 

@@ -49,7 +49,8 @@ typedef enum strata_status {
   STRATA_NOT_READY = 7, /* Kokkos was ended; is the program's own and not started yet; or began in
                          * the process that this was forked from. Or there is no libstrata_c */
   STRATA_INTERNAL_ERROR = 8, /* an error that is neither the caller's nor a library's */
-  STRATA_INCOMPLETE = 9      /* it failed while it overwrote a matrix; the message says why */
+  STRATA_INCOMPLETE = 9,     /* it failed while it overwrote a matrix; the message says why */
+  STRATA_SINGULAR = 10 /* a symmetric matrix has no digit to solve with; the message says why */
 } strata_status;
 
 /* "success", "not positive definite", ...; "unknown status" for other numbers. */
@@ -228,6 +229,40 @@ STRATA_API strata_status strata_remove(strata_factor* factor, int64_t k, int64_t
 
 /* NULL is no error. The message stays as it is. */
 STRATA_API void strata_factor_destroy(strata_factor* factor);
+
+/* A symmetric matrix that need not be definite, A = L D L^T in layers; opaque. */
+typedef struct strata_symmetric strata_symmetric;
+
+/* What was done to it. */
+typedef struct strata_symmetric_report {
+  size_t struct_size;           /* sizeof(strata_symmetric_report) */
+  int64_t n, attempts;          /* order of the matrix, factorisations tried */
+  int64_t stored_bytes;         /* bytes of the factor */
+  double norm, growth, seconds; /* ||A||_inf; growth, 0 if not known; time of all attempts */
+  char rung[16];                /* "layers" or "fp64", without pivoting, or "pivoted" */
+  char layers[160];             /* layers of the factor */
+} strata_symmetric_report;
+
+/* As strata_cholesky. Of what options say of a factor layers alone may be given, of fp32, tf32 and
+ * fp16_split, or fp64. With STRATA_SINGULAR *factor is there, too, to describe and to destroy. */
+STRATA_API strata_status strata_symmetric_create(char uplo, int64_t n, double const* A, int64_t lda,
+                                                 strata_options const* options,
+                                                 strata_symmetric** factor);
+/* As strata_solve and the others of a strata_factor; the refinement is GMRES, or classical. */
+STRATA_API strata_status strata_symmetric_solve(strata_symmetric* factor, int64_t nrhs,
+                                                double const* B, int64_t ldb, double* X,
+                                                int64_t ldx, strata_options const* options,
+                                                strata_solve_report* report);
+STRATA_API strata_status strata_symmetric_describe(strata_symmetric const* factor,
+                                                   strata_symmetric_report* report);
+STRATA_API strata_status strata_symmetric_condition(strata_symmetric* factor, double* value);
+/* How many eigenvalues are above and below 0; both -1 where rounding may have changed a sign. */
+STRATA_API strata_status strata_symmetric_inertia(strata_symmetric* factor, int64_t* positive,
+                                                  int64_t* negative);
+/* The sign of det A, 0 where it is not decided, and log |det A|. value and error may be NULL. */
+STRATA_API strata_status strata_symmetric_log_determinant(strata_symmetric* factor, int* sign,
+                                                          double* value, double* error);
+STRATA_API void strata_symmetric_destroy(strata_symmetric* factor);
 
 /* Whether the symmetric A is positive definite, where its factor is not wanted. The answer is the
  * same as strata_cholesky's in fp64. It takes hardly longer than LAPACK's potrf takes to the minor

@@ -26,6 +26,7 @@
 #include <dense/log_determinant/Strata_LogDeterminant.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
+#include <dense/varied/Strata_SolveEach.hpp>
 #include <dense/vectors/Strata_StridedMatrix.hpp>
 
 #endif

@@ -4,6 +4,7 @@
 #include <c/runtime/Strata_Runtime.hpp>
 #include <core/Strata_Config.hpp>
 #include <python/detail/Strata_Bind.hpp>
+#include <python/detail/Strata_BindSolveEach.hpp>
 #include <python/detail/Strata_BindSymmetric.hpp>
 #include <python/detail/Strata_Dlpack.hpp>
 #include <python/detail/Strata_Work.hpp>
@@ -87,6 +88,7 @@ NB_MODULE(_core, m) {
   m.def("forget_work", &detail::forget_work, "In a forked process, which does not have it.");
   bind_dense(m);
   bind_symmetric(m);
+  bind_solve_each(m);
   bind_geostat(m);
   bind_ooc(m);
   bind_sparse(m);

@@ -9,6 +9,7 @@
 #include <apps/shared/Strata_RunFacts.hpp>
 #include <apps/solve/Strata_SolveFields.hpp>
 #include <apps/solve/Strata_SparseDocument.hpp>
+#include <apps/symmetric/Strata_SymmetricFields.hpp>
 
 #include <algorithm>
 #include <array>
@@ -48,6 +49,8 @@ constexpr std::array documents{
              &of_run<SolveResult>},
     Document{"solve_out_of_core", "strata.solve_out_of_core/1",
              "strata solve --out-of-core --json FILE", of_exit_codes, &of_run<OutOfCoreResult>},
+    Document{"solve_symmetric", "strata.solve_symmetric/1", "strata solve --symmetric --json FILE",
+             of_exit_codes, &of_run<SymmetricResult>},
     Document{"solve_sparse", "strata.solve_sparse/1", "strata solve --sparse --json FILE",
              of_exit_codes, &of_run<SparseOutcome>},
     Document{"mle", "strata.mle/1", "strata mle --json FILE", of_exit_codes, &of_run<MleResult>},

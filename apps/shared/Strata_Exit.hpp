@@ -18,7 +18,8 @@ enum class Exit : int {
   Solved = 0,
   Failed = 1,               ///< an error that is neither the user's nor the matrix's
   Usage = 2,                ///< arguments or input that can't be used
-  NotPositiveDefinite = 3,  ///< the message and the report name the leading minor
+  NotPositiveDefinite = 3,  ///< the message and the report name the leading minor, or say why a
+                            ///< matrix that need not be definite is singular
   NotConverged = 4,         ///< the report gives the error that was reached
   Ended = 5,                ///< a signal asked for the end; what is known by then is told and kept
 };

@@ -7,8 +7,9 @@
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_RunFacts.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
-#include <apps/solve/Strata_Answer.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <apps/symmetric/Strata_Symmetric.hpp>
+#include <apps/system/Strata_Answer.hpp>
 #include <comm/Strata_GatherSpans.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/files/Strata_Trace.hpp>
@@ -16,7 +17,6 @@
 #include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -33,11 +33,11 @@ std::string refusal_of(DenseResult const& result) {
 }
 
 // One line on stderr if there is no solution that was asked for.
-void explain(DenseResult const& result) {
+void explain(std::ostream& out, DenseResult const& result) {
   if (result.exit() == Exit::NotPositiveDefinite)
-    std::cerr << error_line("not positive definite: " + refusal_of(result));
+    out << error_line("not positive definite: " + refusal_of(result));
   if (result.exit() == Exit::NotConverged)
-    std::cerr << error_line(
+    out << error_line(
         words("not converged: normwise backward error ", result.solve->backward_error));
 }
 
@@ -79,7 +79,7 @@ Exit solve_dense(Communicator const& comm, SolveOptions const& options, Run cons
       print(std::cout, answer(result.X),
             place_of_solution(options, is_solved && !options.output.empty()), verdict(result));
     }
-    explain(result);
+    explain(std::cerr, result);
     if (result.exit() == Exit::Solved) warn_of_invented_rhs(std::cerr, options);
     return result.exit();
   });
@@ -87,52 +87,9 @@ Exit solve_dense(Communicator const& comm, SolveOptions const& options, Run cons
 
 }  // namespace
 
-dense::RefinementOptions watched(SolveOptions const& options, std::int64_t n, Progress& progress) {
-  auto refinement = options.refinement;
-  double const tolerance = std::sqrt(static_cast<double>(n)) * 0x1p-52;
-  refinement.on_step =
-      falls_to(refinement.tolerance > 0 ? refinement.tolerance : tolerance, progress);
-  return refinement;
-}
-
-DeviceMatrix on_device(Kokkos::DefaultExecutionSpace const& exec, HostMatrix const& host) {
-  DeviceMatrix const copy = Kokkos::create_mirror_view_and_copy(
-      Kokkos::view_alloc(exec, Kokkos::DefaultExecutionSpace::memory_space()),
-      host);  // host itself where it is accessible
-  exec.fence("strata::solve::copied_to_device");
-  return copy;
-}
-
-double forward_error(ConstHostMatrix const& X, ConstHostMatrix const& known) {
-  double worst = 0;
-  for (std::size_t j = 0; j < X.extent(1); ++j) {
-    double difference = 0, size = 0;
-    for (std::size_t i = 0; i < X.extent(0); ++i) {
-      double const d = std::abs(X(i, j) - known(i, j));
-      difference = d > difference || std::isnan(d) ? d : difference;
-      size = std::max(size, std::abs(known(i, j)));
-    }
-    double const error = size > 0 ? difference / size : difference;
-    worst = error > worst || std::isnan(error) ? error : worst;
-  }
-  return worst;
-}
-
-void take_solution(Kokkos::DefaultExecutionSpace const& exec, Problem const& problem,
-                   DeviceMatrix const& X, DenseResult& result) {
-  HostMatrix host(Kokkos::view_alloc(Kokkos::WithoutInitializing, X.label()), X.extent(0),
-                  X.extent(1));
-  Kokkos::deep_copy(exec, host, X);
-  exec.fence("strata::solve::copied_to_host");
-  if (problem.knows_solution) result.forward_error = forward_error(host, problem.X);
-  std::vector<std::int64_t> row_of(problem.order.size());  // of each row of the files
-  for (std::size_t k = 0; k < row_of.size(); ++k)
-    row_of[static_cast<std::size_t>(problem.order[k])] = static_cast<std::int64_t>(k);
-  result.X = in_order(host, row_of);
-}
-
 Exit solve(SolveOptions const& options) {
   if (is_sparse(options)) return solve_sparse(options);
+  if (options.symmetric) return solve_dense(Communicator(), options, run_symmetric);
   return options.out_of_core ? solve_in_tiles(options) : solve_dense(Communicator(), options, run);
 }
 

@@ -5,6 +5,8 @@
 #include <apps/shared/Strata_Tiles.hpp>
 #include <apps/solve/Strata_SolveFields.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <apps/system/Strata_Answer.hpp>
+#include <apps/system/Strata_SystemReport.hpp>
 #include <comm/Strata_Transport.hpp>
 #include <core/blas/Strata_FlopCount.hpp>
 
@@ -17,43 +19,11 @@ namespace strata::apps {
 
 namespace {
 
-void show_problem(Report& report, DenseResult const& result) {
-  auto const& problem = result.problem;
-  report.section("Problem");
-  report.show("matrix", problem.source);
-  report.show("format", problem.format);
-  report.show("order", problem.n);
-  report.only_screen("right-hand sides", words(problem.nrhs, ", ", problem.rhs));
-  report.show("memory needed", problem.bytes_needed, unit::bytes, "at most");
-}
-
 void show_breakdown(Report& report, DenseResult const& result) {
   if (result.info != 0)
     report.only_screen("NOT POSITIVE DEFINITE",
                        words("the leading minor of order ", result.info, " is not positive",
                              result.refusal.empty() ? "" : ", which rounding explains"));
-}
-
-void show_refinement(Report& report, DenseResult const& result, dense::SolveReport const& solve) {
-  auto const& refinement = solve.refinement;
-  bool const needless = refinement.method == dense::Refine::None && result.refine_asked != "none";
-  auto const method = name_of(refinement.method);
-  report.only_screen("refinement", words(needless ? "none needed" : method, ", ",
-                                         refinement.method == dense::Refine::None
-                                             ? ""
-                                             : counted(refinement.iterations, "iteration") + ", ",
-                                         counted(refinement.outer_iterations + 1, "fp64 residual"),
-                                         "  (asked for: ", result.refine_asked, ")"));
-  report.only_screen("climbs",
-                     solve.climbs == 0
-                         ? ""
-                         : words(solve.climbs, ", the refinement did not converge before; ",
-                                 counted(solve.iterations, "iteration"), " in all"));
-  report.show_unless_zero("not climbed on", solve.obstacle);
-}
-
-void show_forward_error(Report& report, DenseResult const& result) {
-  report.show("forward error", or_null(result.forward_error), unit::error, "the solution is known");
 }
 
 // The end of the section: the log-determinant, and whether the solution is one.
@@ -116,13 +86,6 @@ void show_condition(Report& report, SolveResult const& result) {
   if (result.solve && !known) report.only_screen("condition number kappa", "not known");
 }
 
-// To one digit, as it is printed.
-double rounded_up(double x) {
-  if (!(x > 0)) return x;
-  double const power = std::pow(10, std::floor(std::log10(x)));
-  return std::min(1.0, std::ceil(x / power * (1 - 1e-12)) * power);
-}
-
 void show_solution(Report& report, SolveResult const& result) {
   report.section("Solution");
   if (!result.solve) return show_condition(report, result);
@@ -131,25 +94,11 @@ void show_solution(Report& report, SolveResult const& result) {
   report.show("backward error", solve.backward_error, unit::error, "normwise");
   show_forward_error(report, result);
   show_condition(report, result);
-  double const shown = rounded_up(*expected_forward_error(result));
-  report.only_screen("digits to expect",
-                     text("%.0f  (error up to about %.0e: condition times backward error)",
-                          std::floor(dense::digits(shown) + 1e-9), shown));
+  show_digits(report, expected_error(result));
   report.only_screen("SLATE error",
                      text("%.2e  (limit %.2e)  ", solve.slate_error, dense::slate_threshold) +
                          (solve.slate_error <= dense::slate_threshold ? "PASSED" : "FAILED"));
   show_rest(report, result, solve.refinement.stagnated);
-}
-
-std::string rate_of(double flop_per_s) {
-  if (!(flop_per_s > 0)) return "";
-  return flop_per_s >= 1e12 ? text("%10.2f TF/s", flop_per_s / 1e12)
-                            : text("%10.2f GF/s", flop_per_s / 1e9);
-}
-
-void show_time(Report& report, std::string label, double seconds, std::string const& rate = "") {
-  report.only_screen(std::move(label), seconds > 0 ? text(unit::seconds, seconds) + rate
-                                                   : "");  // else it was not done
 }
 
 void show_seconds(Report& report, SolveResult const& result) {
@@ -191,13 +140,6 @@ void show_comparison(Report& report, SolveResult const& result) {
   add("factor + solve", vendor.seconds(), wall.factor + wall.solve);
   report.only_screen("backward error",
                      text("%10.1e %10.1e", vendor.backward_error, result.solve->backward_error));
-}
-
-void show_hpl(Report& report, dense::SolveReport const& solve) {
-  double const residual = solve.hpl_scaled_residual;
-  report.section("");
-  report.only_screen("", text("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N) = %.6e ...... %s",
-                              residual, residual < dense::hpl_threshold ? "PASSED" : "FAILED"));
 }
 
 void show_devices(Report& report, ooc::CholeskyReport const& factor) {
@@ -276,8 +218,21 @@ Rates rates_of(SolveResult const& result) {
 }
 
 std::optional<double> expected_forward_error(SolveResult const& result) {
-  if (!result.solve) return std::nullopt;
-  return dense::forward_error(result.solve->refinement, result.factor.condition);
+  return result.solve ? std::optional(expected_error(result).error) : std::nullopt;
+}
+
+ExpectedError expected_error(SolveResult const& result) {
+  return expected_error(*result.solve, result.factor.condition);
+}
+
+std::string verdict(SolveResult const& result) {
+  if (result.exit() != Exit::Solved) return "NOT SOLVED";
+  if (!result.factor.condition.converged) return solved_to(result.solve->backward_error);
+  return right_digits("about ", expected_error(result).digits);
+}
+
+std::string verdict(OutOfCoreResult const& result) {
+  return result.exit() == Exit::Solved ? solved_to(result.solve->backward_error) : "NOT SOLVED";
 }
 
 std::vector<NodeBytes> nodes_of(OutOfCoreResult const& result) {

@@ -4,7 +4,7 @@
 #define STRATA_APPS_SOLVE_RESULT_HPP
 
 #include <apps/shared/Strata_Exit.hpp>
-#include <apps/solve/Strata_SolveProblem.hpp>
+#include <apps/system/Strata_SystemResult.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/log_determinant/Strata_LogDeterminant.hpp>
 #include <ooc/Strata_Cholesky.hpp>
@@ -21,33 +21,16 @@ namespace strata::apps {
 
 class Report;
 
-/// Wall time of what the program did.
-struct Seconds {
-  double read = 0;      ///< time to read or generate, and to make the right-hand sides
-  double transfer = 0;  ///< time to the device and back
-  double fill = 0;      ///< tiles
-  double factor = 0;    ///< the call of `cholesky`
-  double solve = 0;     ///< the call of `solve`, with the factorisations of rungs climbed there
-  double condition = 0, log_determinant = 0, compare = 0, total = 0;
-};
-
-/// What solves of a dense matrix tell alike, in memory and in tiles.
-struct DenseResult {
-  ProblemSummary problem;
-  std::string refine_asked;
+/// What solves of a positive definite matrix tell alike, in memory and in tiles.
+struct DenseResult : SystemResult {
+  using SystemResult::SystemResult;
   std::int64_t info = 0;  ///< 0, or the order of the leading minor that is not positive
   std::string refusal;    ///< then: what is known of the refusal
-  std::optional<dense::SolveReport> solve;  ///< none without a factor
-  std::optional<double> forward_error;      ///< max_j ||x_j - known_j||_inf / ||known_j||_inf
   std::optional<dense::LogDeterminantEstimate> log_determinant;
-  Seconds seconds;
-  HostMatrix X;  ///< the solution, rows as in the user's files
 
-  DenseResult(Problem const& of, SolveOptions const& options)
-      : problem(of.summary), refine_asked(name_of(options.refinement.refine)) {}
   Exit exit() const {
     if (info != 0) return Exit::NotPositiveDefinite;
-    return solve && solve->converged ? Exit::Solved : Exit::NotConverged;
+    return has_converged() ? Exit::Solved : Exit::NotConverged;
   }
 };
 
@@ -80,14 +63,10 @@ struct SolveResult : DenseResult {
 /// Memory   the problem's matrix stays; see `require_memory`.
 /// Throws   UsageError for numbers in the input that the library refuses; VendorError.
 SolveResult run(Problem const& problem, SolveOptions const& options, Progress& progress);
-/// The error of X by condition times backward error, relative, in the largest magnitude.
-struct ExpectedError {
-  double error = 0;
-  double shown = 0;  ///< rounded up to one digit
-  int digits = 0;    ///< decimal ones that are right
-};
-/// Precondition   result.solve.
+/// The error to expect of X. Precondition: result.solve.
 ExpectedError expected_error(SolveResult const& result);
+/// What X is worth, for the last line on the screen.
+std::string verdict(SolveResult const& result);
 /// As schema/solve.schema.json describes it, HPL-MxP's line on the screen included.
 Report report(SolveResult const& result);
 
@@ -109,36 +88,10 @@ struct OutOfCoreResult : DenseResult {
 /// Fill the tiles of `problem`, factor them and solve on the devices asked for. Throws as `run`.
 OutOfCoreResult run_in_tiles(Problem const& problem, SolveOptions const& options,
                              Progress& progress);
+/// What X is worth, for the last line on the screen.
+std::string verdict(OutOfCoreResult const& result);
 /// As schema/solve_out_of_core.schema.json describes it.
 Report report(OutOfCoreResult const& result);
-
-/// The refinement that was asked for, which tells how far it is.
-dense::RefinementOptions watched(SolveOptions const& options, std::int64_t n, Progress& progress);
-
-/// A matrix where the program computes.
-using DeviceMatrix =
-    Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::DefaultExecutionSpace::memory_space>;
-
-/// The same View where `exec` can read it, else a copy there. Fences `exec`.
-DeviceMatrix on_device(Kokkos::DefaultExecutionSpace const& exec, HostMatrix const& host);
-/// The given B, or `apply`(X, B) of the known X.
-template <class Apply>
-DeviceMatrix right_hand_side(Kokkos::DefaultExecutionSpace const& exec, Problem const& problem,
-                             Apply const& apply) {
-  if (!problem.knows_solution) return on_device(exec, problem.B);
-  DeviceMatrix const X = on_device(exec, problem.X);
-  DeviceMatrix const B("strata::solve::B", X.extent(0), X.extent(1));
-  apply(X, B);
-  exec.fence("strata::solve::right_hand_side");
-  return B;
-}
-/// Copy X to the host, and to `result` in the order of the user's files, with its error where the
-/// solution is known. Fences `exec`.
-void take_solution(Kokkos::DefaultExecutionSpace const& exec, Problem const& problem,
-                   DeviceMatrix const& X, DenseResult& result);
-
-/// max_j ||x_j - known_j||_inf / ||known_j||_inf; NaN if a number of X is.
-double forward_error(ConstHostMatrix const& X, ConstHostMatrix const& known);
 
 /// The fp64 Cholesky that --compare runs: "LAPACK dpotrf + dpotrs", "cuSOLVER ..."; empty if the
 /// build has none.

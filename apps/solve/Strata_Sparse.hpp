@@ -3,7 +3,7 @@
 #ifndef STRATA_APPS_SPARSE_HPP
 #define STRATA_APPS_SPARSE_HPP
 
-#include <apps/solve/Strata_SolveProblem.hpp>
+#include <apps/system/Strata_SolveProblem.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 

@@ -3,9 +3,10 @@
 #include <apps/document/Strata_Document.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_Terminal.hpp>
-#include <apps/solve/Strata_SolveProblem.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
 #include <apps/solve/Strata_SparseDocument.hpp>
+#include <apps/system/Strata_Answer.hpp>
+#include <apps/system/Strata_SolveProblem.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -193,6 +194,13 @@ ResidualHistory history_of(SparseOutcome const& outcome) {
     history.relative_residual.push_back(all[k].second);
   }
   return history;
+}
+
+std::string verdict(SparseOutcome const& outcome) {
+  auto const& found = outcome.report;
+  if (outcome.exit() != Exit::Solved) return "NOT SOLVED: x is the best that was found";
+  int const digits = found.digits();
+  return digits >= 0 ? right_digits("at most ", digits) : solved_to(found.backward_error);
 }
 
 Report report(SparseOutcome const& outcome) {

@@ -5,9 +5,9 @@
 #include <apps/shared/Strata_Ranks.hpp>
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/shared/Strata_RunFacts.hpp>
-#include <apps/solve/Strata_Answer.hpp>
 #include <apps/solve/Strata_Sparse.hpp>
 #include <apps/solve/Strata_Vtk.hpp>
+#include <apps/system/Strata_Answer.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/matrix_file/Strata_MatrixFile.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>

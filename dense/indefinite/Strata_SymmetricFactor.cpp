@@ -5,9 +5,9 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <dense/tree/detail/Strata_ColumnMajor.hpp>
 #include <dense/indefinite/detail/Strata_LayeredLdlt.hpp>
 #include <dense/indefinite/detail/Strata_SymmetricState.hpp>
+#include <dense/tree/detail/Strata_ColumnMajor.hpp>
 
 #include <algorithm>
 #include <cmath>

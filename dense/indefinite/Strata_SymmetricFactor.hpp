@@ -6,10 +6,10 @@
 #include <core/Strata_EnumNames.hpp>
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_Pimpl.hpp>
-#include <dense/tree/Strata_Layers.hpp>
 #include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -154,7 +154,10 @@ class SymmetricFactor {
 
   /// Estimate the condition number of H; `forward_error` tells from it what a solution is worth.
   ///
-  /// Sync     fences `exec`. Cost: two or three refined solves of eight columns.
+  /// The factor alone serves where it was made with pivoting, or in fp64 with the bound of
+  /// `inertia` below 1. Else solves with it are refined.
+  ///
+  /// Sync     fences `exec`. Cost: two or three solves of eight columns, and eight for the bound.
   /// Throws   ValueError if there is no factor; MemoryError.
   ConditionEstimate condition(ExecutionSpace const& exec);
 

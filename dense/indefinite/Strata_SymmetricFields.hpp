@@ -44,7 +44,8 @@ constexpr auto fields_of(Inertia const*) {
 constexpr auto fields_of(SignedLogDeterminant const*) {
   using L = SignedLogDeterminant;
   return std::tuple(
-      Field("sign", &L::sign, "Sign of det A, 1 or -1; 0: not decided."),
+      Field("sign", &L::sign, "Sign of det A, 1 or -1; 0: not decided.",
+            {.schema = R"("minimum": -1, "maximum": 1)"}),
       Field("value", &L::value, "Logarithm of |det A|."),
       Field("error", &L::error,
             "Error to state: |value - log |det A|| is less but for about one case in a thousand."));

@@ -242,7 +242,9 @@ ConditionEstimate SymmetricFactor<ExecutionSpace>::condition(ExecutionSpace cons
   s.need_factor("condition");
   Kokkos::Timer const timer;
   ConditionEstimate result;
-  result.refined = s.report.rung == SymmetricRung::Layers;
+  // Without pivoting M may be far from H; then its inverse tells nothing of H's.
+  result.refined = s.report.rung == SymmetricRung::Layers ||
+                   (s.report.rung == SymmetricRung::Fp64 && !(s.difference().bound() < 1));
   using Block = typename State::Block;
   auto const solve = [&](Block const& V) {
     if (!result.refined) return s.precondition(V);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // A factor of a symmetric matrix that need not be definite.
-#include <c/runtime/Strata_Held.hpp>
+#include <c/runtime/Strata_SymmetricWork.hpp>
 #include <dense/indefinite/Strata_SymmetricFactor.hpp>
 #include <dense/indefinite/Strata_SymmetricFields.hpp>
 #include <python/dense/detail/Strata_KeptFactor.hpp>
@@ -31,28 +31,14 @@ using namespace nb::literals;
 using dense::SolveReport, dense::SymmetricReport;
 using detail::InAnywhere, detail::OutAnywhere, detail::Kept, detail::Queue, detail::Stored;
 
-// The factor and the caller's matrix, which it reads.
-struct SymmetricWork {
-  using Factor = dense::SymmetricFactor<c::Exec>;
-
-  SymmetricWork(c::Instance own, Uplo uplo, Stored<double const> const& of,
-                dense::SymmetricOptions const& options)
-      : instance(std::move(own)),
-        exec(*instance),
-        A(exec, of.data, of.rows, of.rows, of.ld, c::part_of(uplo)),
-        factor(exec, c::as_lower(A, uplo), options) {}
-
-  c::Instance instance;  // first: it outlives the rest
-  c::Exec exec;
-  c::Operand<double const> A;
-  Factor factor;
-};
+using c::SymmetricWork;
 
 class KeptSymmetric : public detail::Worked<SymmetricWork> {
  public:
   KeptSymmetric(c::Instance const& instance, Kept A, Stored<double const> const& stored, bool lower,
                 dense::SymmetricOptions const& options)
-      : Worked(std::in_place, instance, detail::uplo_of(stored, lower), stored, options),
+      : Worked(std::in_place, instance, detail::uplo_of(stored, lower), stored.rows, stored.data,
+               stored.ld, options),
         A_(std::move(A)),
         order_(stored.rows) {}
 

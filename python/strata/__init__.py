@@ -37,6 +37,7 @@ from ._core import (
     SymmetricReport,
     configuration,
 )
+from ._each import solve_each
 from ._errors import AccuracyWarning, Error, IoError, NotConverged, NotPositiveDefinite, NotReady, ShapeError, Singular, VendorError
 from ._more_than_solves import WithError
 from .dense import Factor, cholesky, digits, forward_error, is_positive_definite
@@ -83,6 +84,7 @@ __all__ = [
     "logdet",
     "ooc",
     "solve",
+    "solve_each",
     "sparse",
     "symmetric_factor",
 ]

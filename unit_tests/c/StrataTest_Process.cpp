@@ -26,7 +26,7 @@ namespace {
 TEST(CStatus, EachHasAName) {
   EXPECT_STREQ(strata_status_name(STRATA_SUCCESS), "success");
   EXPECT_STREQ(strata_status_name(STRATA_NOT_READY), "not ready");
-  for (int k = STRATA_SUCCESS; k <= STRATA_INCOMPLETE; ++k)
+  for (int k = STRATA_SUCCESS; k <= STRATA_SINGULAR; ++k)
     EXPECT_STRNE(strata_status_name(k), "unknown status");
   EXPECT_STREQ(strata_status_name(99), "unknown status");
 }

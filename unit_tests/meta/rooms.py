@@ -19,9 +19,9 @@ import tempfile
 
 # From the ground up: a room includes rooms before it in this list alone, so that there is no circle.
 ORDER = ("core", "core/kokkos_ext", "core/instances", "core/memory", "core/integers", "core/blas/basics", "core/blas/host", "core/blas/device", "core/blas/tiles", "core/blas/portable", "core/blas", "core/blas/batched", "core/io/files", "core/io", "core/io/matrix_file", "core/problems", "core/info",
-         "comm", "dense/vectors", "dense/refine", "dense/log_determinant", "dense/tree", "dense/recursion", "dense", "dense/indefinite", "dense/factor", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/fit", "geostat/kriging", "geostat/vecchia",
+         "comm", "dense/vectors", "dense/refine", "dense/log_determinant", "dense/tree", "dense/recursion", "dense", "dense/indefinite", "dense/factor", "dense/varied", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/fit", "geostat/kriging", "geostat/vecchia",
          "sparse/comm", "sparse/formats", "sparse/matrix", "sparse/products", "sparse/scaling", "sparse/incomplete", "sparse/direct", "sparse/coarsening", "sparse/multigrid", "sparse/krylov", "sparse/choice", "sparse", "sparse/hpgmxp",
-         "c/runtime", "c", "c/factor", "c/geostat", "lapack", "python", "python/dense", "python/sparse", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
+         "c/runtime", "c", "c/factor", "c/geostat", "lapack", "python", "python/dense", "python/sparse", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/system", "apps/symmetric", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
 # The modules that a module may include; the program sees all of them.
 MODULES = {"core": (), "dense": ("core",), "comm": ("core",), "ooc": ("core", "comm", "dense"), "geostat": ("core", "comm", "dense", "ooc"), "sparse": ("core", "comm"),
            "c": ("core", "comm", "dense", "sparse", "ooc", "geostat"), "lapack": ("c",), "python": ("core", "comm", "dense", "ooc", "geostat", "sparse", "c"), "trilinos": ("core", "comm", "sparse")}
@@ -31,7 +31,6 @@ UP = ("ooc/executor", "ooc/Strata_CholeskyOptions.hpp")
 MOST_UP = 3
 UP_INSIDE = {
     "apps/mle": (("MleData", "Mle"), ("MleSearch", "Mle")),
-    "apps/solve": (("SolveProblem", "Solve"),),
     "core/blas": (("detail/FormattedProduct", "LeafBlas"),),
     "core/info": (("detail/HostInfo", "Version"), ("vendor/VendorInfo", "Version")),
     "core/io": (("detail/CsvStream", "Csv"), ("detail/MatrixMarketStream", "MatrixMarket"), ("detail/NpyStream", "Npy")),
@@ -52,7 +51,7 @@ UP_INSIDE = {
 }
 # Boxes of a room, at most; of rooms that have more, rounded up to five, a list that may only shrink.
 MOST_BOXES = 15
-FULLER = {"apps/solve": 17}
+FULLER = {}
 WHOLE = ("core", "comm", "dense", "ooc", "geostat", "sparse")  # these have a header of the whole module
 PROGRAMS = ("apps", "examples", "perf")  # they see public headers
 PRIVATE = ("detail", "vendor")

@@ -269,6 +269,7 @@ FUNCTIONS: dict[str, Callable[[], Any]] = {
     "strata.is_positive_definite": lambda: bool(strata.is_positive_definite(A)),
     "strata.logdet": lambda: float(strata.logdet(A)),
     "strata.solve": lambda: (strata.solve(A, B), strata.solve(A, B, assume_a="sym")),
+    "strata.solve_each": lambda: strata.solve_each([A, A[:5, :5]], [B, B[:5]]),
     "strata.symmetric_factor": lambda: strata.symmetric_factor(A).solve(B),
     "strata.geostat.can_fit": geostat.can_fit,
     "strata.geostat.covariance_matrix": lambda: geostat.covariance_matrix(COVARIANCE, PLACES),

@@ -142,7 +142,7 @@ struct SolvePivoted {
   double* columns;
   std::int64_t cols, stride;
 
-  // x = L^-1 P^T x
+  // x = D^-1 L^-1 P^T x. What a step has divided no later one reads.
   template <class Member>
   KOKKOS_FUNCTION void forward(Member const& team, double* x) const {
     for (std::int64_t k = 0; k < n;) {
@@ -157,26 +157,22 @@ struct SolvePivoted {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, kk + 1, n),
                            [&](std::int64_t i) { x[i] -= l[i] * first + l2[i] * second; });
       team.team_barrier();
+      Kokkos::single(Kokkos::PerTeam(team), [&] { divide(x, k, single); });
       k = kk + 1;
     }
-  }
-  template <class Member>
-  KOKKOS_FUNCTION void divide(Member const& team, double* x) const {
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, n), [&](std::int64_t k) {
-      double const* const d = a + k * (ld + 1);
-      if (pivots[k] > 0) {
-        x[k] /= d[0];
-        return;
-      }
-      std::int64_t before = 0;  // pivots of order two stand in pairs
-      while (k - before > 0 && pivots[k - before - 1] < 0) ++before;
-      if (before % 2 != 0) return;
-      double const b = d[1], p = d[0] / b, q = d[ld + 1] / b, t = p * q - 1;
-      double const y = x[k] / b, z = x[k + 1] / b;
-      x[k] = (q * y - z) / t;
-      x[k + 1] = (p * z - y) / t;
-    });
     team.team_barrier();
+  }
+  // One pivot, [a b; b c] scaled by b where it is of order two.
+  KOKKOS_FUNCTION void divide(double* x, std::int64_t k, bool single) const {
+    double const* const d = a + k * (ld + 1);
+    if (single) {
+      x[k] /= d[0];
+      return;
+    }
+    double const b = d[1], p = d[0] / b, q = d[ld + 1] / b, t = p * q - 1;
+    double const y = x[k] / b, z = x[k + 1] / b;
+    x[k] = (q * y - z) / t;
+    x[k + 1] = (p * z - y) / t;
   }
   template <class Member>
   KOKKOS_FUNCTION double product(Member const& team, std::int64_t column, std::int64_t begin,
@@ -210,7 +206,6 @@ struct SolvePivoted {
     for (std::int64_t j = team.league_rank(); j < cols; j += team.league_size()) {
       double* const x = columns + j * stride;
       forward(team, x);
-      divide(team, x);
       backward(team, x);
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_Solve.hpp>
+#include <apps/system/Strata_SolveOptions.hpp>
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/Strata_Npz.hpp>
 #include <core/io/Strata_PetscMatrix.hpp>
@@ -34,6 +34,9 @@ constexpr std::string_view of_sparse[] = {"--solver",      "--preconditioner",
                                           "--vtk",         "--absolute-tolerance",
                                           "--stop",        "--guess"};
 
+constexpr std::string_view of_cholesky[] = {"--leaf-size", "--jitter", "--compare", "--repeat",
+                                            "--out-of-core"};
+
 template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,
             char const* advice) {
@@ -55,29 +58,43 @@ void check_out_of_core(SolveOptions const& options) {
   check(options.tiles, options.comm.get());
 }
 
+void check_symmetric(SolveOptions const& options) {
+  char const* const system = "a matrix that need not be definite (--symmetric)";
+  refuse(options, of_cholesky, system, "it is for Cholesky's factor");
+  refuse(options, of_tiles, system, "in tiles matrices are positive definite");
+  require(options.refinement.refine != dense::Refine::Cg,
+          "--refine cg needs a positive definite matrix; with --symmetric gmres refines");
+}
+
 void check_dense(SolveOptions const& options) {
-  if (options.out_of_core)
+  if (options.symmetric)
+    check_symmetric(options);
+  else if (options.out_of_core)
     check_out_of_core(options);
   else
     refuse(options, of_tiles, "a matrix in memory",
            "with --out-of-core, or --devices, it is factored in tiles");
   refuse(options, of_sparse, "dense matrices", "it is for the sparse solver (--sparse)");
-  require(!options.sparse.model,
-          "--dense: the kind of --generate is sparse; write it to a file, or leave --dense out");
+  require(options.symmetric || !options.saddle,
+          "--generate saddle: this matrix is not positive definite; it goes with --symmetric");
+  require(!options.sparse.model, options.symmetric ? "--symmetric" : "--dense",
+          ": the kind of --generate is sparse; write it to a file, or leave that option out");
   bool const has_n =
       std::find(options.given.begin(), options.given.end(), "--n") != options.given.end();
-  require(!(options.kind || options.matern) || has_n, "--generate needs --n");
+  require(!(options.kind || options.matern || options.saddle) || has_n, "--generate needs --n");
   require(options.locations.empty() || options.covariance,
           "--locations needs --covariance matern:SIGMA2,RANGE,NU[,NUGGET]");
-  require(!options.covariance || options.matern || !options.locations.empty(),
-          "--covariance goes with --locations or --generate matern");
+  require(!options.covariance || options.matern || options.saddle || !options.locations.empty(),
+          "--covariance goes with --locations, --generate matern and --generate saddle");
 }
 
 void check_sparse(SolveOptions const& options) {
+  require(!options.symmetric,
+          "--symmetric is for dense matrices; leave one of --symmetric and --sparse out");
   refuse(options, of_dense, "sparse matrices",
          "a coordinate file can be solved as dense with --dense");
   refuse(options, of_tiles, "sparse matrices", "it is for dense ones in tiles");
-  require(!options.kind && !options.matern,
+  require(!options.kind && !options.matern && !options.saddle,
           "--sparse: the kind of --generate is dense; leave --sparse out");
   bool const sized = options.n > 0 || options.sparse.size.nx > 0;
   require(!options.sparse.model || sized, "--generate of a sparse kind needs --n or --nx");
@@ -153,6 +170,7 @@ void look_at_file(SolveOptions& options) {
 
 bool is_sparse(SolveOptions const& options) {
   if (options.force_sparse || options.force_dense) return options.force_sparse;
+  if (options.symmetric) return false;
   if (options.sparse.model) return true;
   if (options.out_of_core || options.matrix.empty()) return false;
   return !options.file_error.empty() || options.file.is_sparse;
@@ -160,7 +178,8 @@ bool is_sparse(SolveOptions const& options) {
 
 void check(SolveOptions const& options) {
   int const sources = !options.matrix.empty() + !options.locations.empty() +
-                      options.kind.has_value() + options.matern + options.sparse.model.has_value();
+                      options.kind.has_value() + options.matern + options.saddle +
+                      options.sparse.model.has_value();
   require(sources == 1, "give exactly one of --matrix, --locations and --generate");
   require(std::isfinite(options.refinement.tolerance),
           "--tolerance: ", options.refinement.tolerance, " is not finite");

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/system/Strata_SolveOptions.hpp>
+
 #include <apps/shared/Strata_Options.hpp>
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_Solve.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -26,11 +27,16 @@ void set_kind(SolveOptions& options, std::string const& text) {
     options.matern = true;
     return;
   }
+  if (text == "saddle") {
+    options.saddle = true;
+    return;
+  }
   try {
     options.kind = from_name<MatrixKind>(text);
   } catch (ValueError const& error) {
     throw CLI::ValidationError(
-        "--generate", words(error.what(), ", matern; sparse: ", list_of_names<ModelProblem>()));
+        "--generate",
+        words(error.what(), ", matern, saddle; sparse: ", list_of_names<ModelProblem>()));
   }
 }
 
@@ -63,15 +69,16 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
   auto* const generate = group.function(
       "--generate", [&options](std::string const& text) { set_kind(options, text); }, "KIND",
       "a test matrix: " + list_of_names<MatrixKind>() + ", matern" +
-          "; sparse: " + list_of_names<ModelProblem>());
+          "; with --symmetric: saddle; sparse: " + list_of_names<ModelProblem>());
   generate->check(
-      suggested(alternatives<MatrixKind>() + "|matern|" + alternatives<ModelProblem>()));
+      suggested(alternatives<MatrixKind>() + "|matern|saddle|" + alternatives<ModelProblem>()));
   matrix->excludes(locations, generate);
   locations->excludes(generate);
-  group.parsed("--covariance", options.covariance, "matern:SIGMA2,RANGE,NU[,NUGGET]",
-               geostat::MaternCovariance::parse,
-               "covariance of --locations, or of --generate matern; range in the unit of x,y, or "
-               "km for lon,lat");
+  group.parsed(
+      "--covariance", options.covariance, "matern:SIGMA2,RANGE,NU[,NUGGET]",
+      geostat::MaternCovariance::parse,
+      "covariance of --locations, or of --generate matern and saddle; range in the unit of x,y, or "
+      "km for lon,lat");
   group
       .count("--n", options.n, "N",
              "order of the generated matrix; of sparse ones points a side, or vertices",
@@ -89,6 +96,9 @@ void add_matrix_options(CLI::App& command, SolveOptions& options) {
 void add_method_options(CLI::App& command, SolveOptions& options) {
   OptionGroup group(command, "The method");
   auto& refinement = options.refinement;
+  group.flag("--symmetric", options.symmetric,
+             "A need not be definite: L D L^T instead of Cholesky; coordinate files, too, are "
+             "solved as dense");
   group.parsed("--layers", options.layers, "LIST|auto", parse_layers,
                "precisions from the outermost block to the diagonal leaves, as fp16,fp16,fp32, in "
                "short fp16x2,fp32 [auto]");
@@ -105,8 +115,9 @@ void add_method_options(CLI::App& command, SolveOptions& options) {
       ->check(CLI::PositiveNumber.description(""));
   group.count("--max-iterations", refinement.max_iterations, "K",
               "[100 classical, 2000 else; sparse: 10000]");
-  group.flag("--log-determinant", options.log_determinant,
-             "also estimate log det A, with an error bar");
+  group.flag(
+      "--log-determinant", options.log_determinant,
+      "also estimate log det A, with an error bar; with --symmetric log |det A| and the sign");
 }
 
 void add_run_options(CLI::App& command, SolveOptions& options) {

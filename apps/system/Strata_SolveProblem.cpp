@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/solve/Strata_SolveProblem.hpp>
+#include <apps/system/Strata_SolveProblem.hpp>
 
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
@@ -8,8 +8,8 @@
 #include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
 #include <core/io/matrix_file/Strata_MatrixFile.hpp>
 #include <dense/Strata_Automatic.hpp>
-#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 #include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/tiles/Strata_TileSources.hpp>
 
@@ -37,6 +37,12 @@ std::size_t factorisation_bytes(std::int64_t n, std::int64_t nrhs, SolveOptions 
   auto const order = static_cast<std::size_t>(n), columns = static_cast<std::size_t>(nrhs);
   return tree.stored + tree.working + order * order / 8 * traits(layers.at_depth(0)).bytes +
          6 * order * columns * sizeof(double);
+}
+
+// L D L^T on the last rung, LAPACK's room, a basis of GMRES, and vectors of the refinement.
+std::size_t symmetric_bytes(std::int64_t n, std::int64_t nrhs) {
+  auto const order = static_cast<std::size_t>(n + 3), columns = static_cast<std::size_t>(nrhs);
+  return 8 * order * (order + 64 + 40 + 6 * columns);
 }
 
 // Tiles in fp64, since the ladder may end there, and on a host the devices' pools beside them.
@@ -166,15 +172,35 @@ void read_locations(SolveOptions const& options, Progress& progress, Problem& pr
   summary.rhs = "the measured values, centred";
 }
 
+// [K F; F^T 0] of universal kriging: the covariance of synthetic locations, bordered by the drift
+// 1, x, y, so that as many eigenvalues are negative as F has columns.
+HostMatrix saddle_point(geostat::MaternCovariance const& covariance, std::int64_t n,
+                        std::uint64_t seed, Progress& progress) {
+  std::int64_t const drifts = std::min<std::int64_t>(3, n / 2), count = n - drifts;
+  auto const locations = geostat::synthetic_locations(count, seed);
+  progress.phase(words("filling the covariance matrix, n = ", count));
+  auto const K = geostat::covariance_matrix(covariance, locations, progress.listener());
+  HostMatrix A("strata::solve::A", static_cast<std::size_t>(n), static_cast<std::size_t>(n));
+  for (std::int64_t j = 0; j < count; ++j) {
+    auto const place = static_cast<std::size_t>(j);
+    for (std::int64_t i = 0; i < count; ++i) A(i, j) = K(i, j);
+    double const drift[] = {1, locations.x[place], locations.y[place]};
+    for (std::int64_t f = 0; f < drifts; ++f) A(count + f, j) = A(j, count + f) = drift[f];
+  }
+  return A;
+}
+
 void make_matrix(SolveOptions const& options, Progress& progress, Problem& problem) {
   auto generator = options.generator;
   generator.on_progress = progress.listener();
   auto const covariance = options.covariance.value_or(geostat::MaternCovariance{});
   double const spread = generator.diagonal_spread;
   auto& summary = problem.summary;
-  summary.source =
-      words(options.matern ? "matern" : name_of(*options.kind), ", seed ", generator.seed);
-  if (options.matern) summary.source += ", " + to_string(covariance);
+  summary.source = words(options.matern   ? "matern"
+                         : options.saddle ? "saddle"
+                                          : name_of(*options.kind),
+                         ", seed ", generator.seed);
+  if (options.matern || options.saddle) summary.source += ", " + to_string(covariance);
   if (spread != 1) summary.source += words(", diagonal spread over 1/", spread, " ... ", spread);
   summary.format = "generated";
   summary.n = options.n;
@@ -184,6 +210,9 @@ void make_matrix(SolveOptions const& options, Progress& progress, Problem& probl
     fill(problem, options, progress, covariance,
          geostat::synthetic_locations(options.n, generator.seed));
     if (!options.out_of_core && spread > 1) spread_diagonal(problem.A, spread, generator.seed);
+  } else if (options.saddle) {
+    problem.A = saddle_point(covariance, options.n, generator.seed, progress);
+    if (spread > 1) spread_diagonal(problem.A, spread, generator.seed);
   } else if (options.out_of_core) {
     problem.tiles = ooc::dominant_tiles<Exec>(options.n, generator.seed);
   } else {
@@ -274,8 +303,9 @@ void require_memory(ProblemSummary& summary, SolveOptions const& options) {
   double const matrix = 8 * static_cast<double>(n) * columns;
   demand(matrix);  // in floating point: what passes here fits 64 bits
   auto const copies = static_cast<std::size_t>(1 + copies_to_device + options.compare);
-  demand(static_cast<double>(copies * static_cast<std::size_t>(matrix) +
-                             factorisation_bytes(n, nrhs, options)));
+  demand(static_cast<double>(
+      copies * static_cast<std::size_t>(matrix) +
+      (options.symmetric ? symmetric_bytes(n, nrhs) : factorisation_bytes(n, nrhs, options))));
 }
 
 HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order) {
@@ -288,7 +318,7 @@ HostMatrix in_order(HostMatrix const& B, std::vector<std::int64_t> const& order)
 }
 
 Problem set_up(SolveOptions const& options, Progress& progress) {
-  bool const generates = options.kind || options.matern;
+  bool const generates = options.kind || options.matern || options.saddle;
   progress.phase(generates ? "generating the matrix"
                            : "reading " + options.matrix + options.locations);
   Problem problem;

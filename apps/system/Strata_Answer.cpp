@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <apps/solve/Strata_Answer.hpp>
+#include <apps/system/Strata_Answer.hpp>
 
 #include <apps/shared/Strata_Text.hpp>
-#include <apps/solve/Strata_SolveResult.hpp>
-#include <apps/solve/Strata_Sparse.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,13 +14,6 @@ namespace strata::apps {
 namespace {
 
 constexpr std::int64_t shown_first = 3;
-
-// To one digit, as it is printed.
-double rounded_up(double x) {
-  if (!(x > 0)) return x;
-  double const power = std::pow(10, std::floor(std::log10(x)));
-  return std::min(1.0, std::ceil(x / power * (1 - 1e-12)) * power);
-}
 
 bool is_larger(double x, double than) {
   return std::abs(x) > std::abs(than) || (std::isnan(x) && !std::isnan(than));
@@ -53,6 +44,8 @@ std::string numbers(Answer const& answer) {
   return list;
 }
 
+}  // namespace
+
 std::string solved_to(double backward_error) {
   return text("solved: backward error %.1e", backward_error);
 }
@@ -61,14 +54,6 @@ std::string right_digits(char const* how_many, int digits) {
   if (digits <= 0) return "solved, but x may have no right digit";
   return words("solved: ", how_many, counted(digits, "digit"),
                digits == 1 ? " is right" : " are right");
-}
-
-}  // namespace
-
-ExpectedError expected_error(SolveResult const& result) {
-  double const error = dense::forward_error(result.solve->refinement, result.factor.condition),
-               shown = rounded_up(error);
-  return {error, shown, static_cast<int>(std::floor(dense::digits(shown) + 1e-9))};
 }
 
 Answer answer(ConstHostMatrix const& X) {
@@ -102,23 +87,6 @@ Answer answer(Communicator const& comm, std::vector<double> const& x, std::int64
       whole.shown.emplace_back(static_cast<std::int64_t>(part[k]), part[k + 1]);
   }
   return whole;
-}
-
-std::string verdict(SolveResult const& result) {
-  if (result.exit() != Exit::Solved) return "NOT SOLVED";
-  if (!result.factor.condition.converged) return solved_to(result.solve->backward_error);
-  return right_digits("about ", expected_error(result).digits);
-}
-
-std::string verdict(OutOfCoreResult const& result) {
-  return result.exit() == Exit::Solved ? solved_to(result.solve->backward_error) : "NOT SOLVED";
-}
-
-std::string verdict(SparseOutcome const& outcome) {
-  auto const& found = outcome.report;
-  if (outcome.exit() != Exit::Solved) return "NOT SOLVED: x is the best that was found";
-  int const digits = found.digits();
-  return digits >= 0 ? right_digits("at most ", digits) : solved_to(found.backward_error);
 }
 
 void print(std::ostream& out, Answer const& answer, std::string const& place_of_file,

@@ -14,10 +14,6 @@
 
 namespace strata::apps {
 
-struct SolveResult;
-struct OutOfCoreResult;
-struct SparseOutcome;
-
 /// What the last lines of `strata solve` show of the solution X.
 struct Answer {
   std::int64_t rows = 0, columns = 0;  ///< rows and columns of X; no rows: there is no X
@@ -35,10 +31,10 @@ Answer answer(ConstHostMatrix const& X);
 /// Result   on rank 0; elsewhere without rows.
 Answer answer(Communicator const& comm, std::vector<double> const& x, std::int64_t first);
 
-/// One line on what X is worth: "solved: about 10 digits are right".
-std::string verdict(SolveResult const& result);
-std::string verdict(OutOfCoreResult const& result);
-std::string verdict(SparseOutcome const& outcome);
+/// One line on what X is worth: "solved: backward error 1.2e-16".
+std::string solved_to(double backward_error);
+/// The same where digits are known, "solved: about 10 digits are right"; `how_many`: "about ".
+std::string right_digits(char const* how_many, int digits);
 
 /// Some numbers of X, the largest one, and where X was written or how to keep it; the verdict at
 /// the end. Nothing if there is no X.

@@ -5,7 +5,7 @@
 
 #include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Progress.hpp>
-#include <apps/solve/Strata_Solve.hpp>
+#include <apps/system/Strata_SolveOptions.hpp>
 #include <core/io/Strata_HostMatrix.hpp>
 #include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
 #include <ooc/tiles/Strata_TileMatrix.hpp>
