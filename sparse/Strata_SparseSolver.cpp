@@ -10,13 +10,13 @@
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/coarsening/detail/Strata_SpreadLevel.hpp>
 #include <sparse/detail/Strata_SparseSolverImpl.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/krylov/detail/Strata_ResidualNorms.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/formats/detail/Strata_HostCopy.hpp>
-#include <sparse/formats/detail/Strata_Norms.hpp>
 #include <sparse/scaling/detail/Strata_WorkMatrix.hpp>
 
 #include <algorithm>
@@ -64,6 +64,7 @@ MatrixFacts SparseSolver<Exec>::Impl::found_facts(Exec const& exec, Impl const* 
   found.positive = diagonal.first < 0;
   found.zero_diagonal = diagonal.zero;
   found.floating_parts = work.parts().count();
+  if (found.symmetric && found.positive) found.spread_bits = 2 * work.scales().apart;
   found.ranks = A.comm().size();
   found.threads = runs_on_host<Exec> ? exec.concurrency() : 0;
   found.block_size = options.amg.block_size;

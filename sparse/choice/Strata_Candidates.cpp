@@ -143,9 +143,15 @@ class List {
         return;
     bool const can_analyse =
         kind == Kind::Direct && facts_.symmetric && facts_.positive && facts_.threads > 0;
-    found.push_back({solver, kind, set_up_of(facts_, kind), iteration_of(facts_, solver, kind),
-                     forecast_iterations(facts_, kind), can_analyse ? seconds_of_order(facts_) : 0,
-                     restart, std::move(reason)});
+    Candidate made{solver, kind};
+    made.set_up_seconds = set_up_of(facts_, kind);
+    made.iteration_seconds = iteration_of(facts_, solver, kind);
+    made.iterations = forecast_iterations(facts_, kind);
+    made.analysis_seconds = can_analyse ? seconds_of_order(facts_) : 0;
+    made.needs_fp64 = kind == Kind::Amg && facts_.spread_bits > 24;
+    made.restart = restart;
+    made.reason = std::move(reason);
+    found.push_back(std::move(made));
   }
   // What is there so far, the fastest first; the direct solver of few rows stays where it is.
   void sort() {
@@ -254,6 +260,7 @@ Precision first_precision(Candidate const& candidate, Precision asked) {
   bool const is_incomplete =
       candidate.preconditioner == Kind::Ic || candidate.preconditioner == Kind::Ilu;
   if (candidate.preconditioner == Kind::Direct) return Precision::fp64;
+  if (candidate.needs_fp64 && asked == Precision::fp32) return Precision::fp64;
   return is_incomplete && traits(asked).bytes == 2 ? Precision::fp32 : asked;
 }
 

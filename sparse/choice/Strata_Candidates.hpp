@@ -27,6 +27,8 @@ struct Candidate {
   double iterations = 0;         ///< iterations to a relative residual of 1e-10
   /// Seconds that it takes to know set_up_seconds better: `Patience` may ask. 0: nobody can.
   double analysis_seconds = 0;
+  /// Whether fp32 would round the largest of its coefficients by more than the least ones.
+  bool needs_fp64 = false;
   int restart = 0;          ///< restart of GMRES, where it is not the options'
   std::string reason = {};  ///< why it is where it is in a list, a clause
 
@@ -35,7 +37,8 @@ struct Candidate {
 };
 
 /// Precision that its preconditioner is made in first, where `asked` was asked for. Direct solvers
-/// have fp64, incomplete factors no 16 bits.
+/// have fp64, incomplete factors no 16 bits. Multigrid has fp64 in the place of fp32 where a
+/// symmetric matrix' diagonal spans more than 2^24.
 Precision first_precision(Candidate const& candidate, Precision asked);
 
 /// What a solver was asked for, as far as it narrows the choice.

@@ -20,6 +20,7 @@ struct MatrixFacts {
   bool positive = false;               ///< all of the diagonal is
   std::int64_t zero_diagonal = 0;      ///< rows
   std::int64_t floating_parts = 0;     ///< constants on these are mapped to 0
+  int spread_bits = 0;  ///< log2 of a positive diagonal's largest entry over its least
   /// Ranks that share the rows; threads of a host, 0: on a device.
   int ranks = 1, threads = 1;
   int block_size = 1;      ///< unknowns of a node that multigrid is told of
