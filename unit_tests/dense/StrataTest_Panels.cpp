@@ -17,7 +17,7 @@ using enum Precision;
 
 constexpr double c = 10;  // errors are held to c times the layers' roundoff
 
-HostMatrix geometric(std::int64_t n, double condition) {
+HostMatrix with_condition(std::int64_t n, double condition) {
   GeneratorOptions options;
   options.condition = condition;
   return generate(MatrixKind::Geometric, n, options);
@@ -86,7 +86,7 @@ TYPED_TEST(PanelsOn, CoverTheDiagonalInOrder) {
 // Any panels give the same factor: the order of updates is all that differs.
 TYPED_TEST(PanelsOn, AgreeWithTheSlowReference) {
   for (std::int64_t const n : {1, 9, 10, 11, 64, 155}) {
-    HostMatrix const A = geometric(n, 100), L("strata::test::L", n, n);
+    HostMatrix const A = with_condition(n, 100), L("strata::test::L", n, n);
     Kokkos::deep_copy(L, A);
     ASSERT_EQ(reference_cholesky(L), 0);
     for (LeafSolve const solve : both)
@@ -106,15 +106,15 @@ TYPED_TEST(PanelsOn, AgreeWithTheSlowReference) {
 // rows.
 TYPED_TEST(PanelsOn, BlocksBelowAPanelShareScratchWhicheverIsTheLarger) {
   for (std::int64_t const n : {129, 150, 176}) {
-    auto const result = factor<TypeParam>(geometric(n, 10), {fp8_e4m3, fp8_e4m3, fp32}, 64,
+    auto const result = factor<TypeParam>(with_condition(n, 10), {fp8_e4m3, fp8_e4m3, fp32}, 64,
                                           with(64, LeafSolve::Inverse));
     ASSERT_EQ(result.order, 0);
-    EXPECT_LE(factor_error(geometric(n, 10), result.L), 2 * 0x1p-4) << n;
+    EXPECT_LE(factor_error(with_condition(n, 10), result.L), 2 * 0x1p-4) << n;
   }
 }
 
 TYPED_TEST(PanelsOn, ErrorIsThatOfTheLayers) {
-  HostMatrix const A = geometric(300, 10);
+  HostMatrix const A = with_condition(300, 10);
   for (LeafSolve const solve : both)
     for (std::int64_t const panel : {20, 80, 300}) {
       auto const error = [&](LayerList const& layers) {
@@ -137,7 +137,7 @@ TYPED_TEST(PanelsOn, ErrorIsThatOfTheLayers) {
 TYPED_TEST(PanelsOn, InversesAreNearlyAsAccurateAsSubstitutionOnHardMatrices) {
   int compared = 0;
   for (double const condition : {1e2, 1e4, 1e6}) {
-    HostMatrix const A = geometric(256, condition);
+    HostMatrix const A = with_condition(256, condition);
     LayerList const layers{fp16, fp16, fp32};
     auto const substituted = factor<TypeParam>(A, layers, 32, with(64, LeafSolve::Substitution));
     auto const inverted = factor<TypeParam>(A, layers, 32, with(64, LeafSolve::Inverse));
@@ -152,7 +152,7 @@ TYPED_TEST(PanelsOn, InversesAreNearlyAsAccurateAsSubstitutionOnHardMatrices) {
 TYPED_TEST(PanelsOn, FindTheFirstMinorThatIsNotPositive) {
   std::int64_t const n = 60, leaf = 8;
   for (std::int64_t const order : {1, 8, 9, 12, 16, 17, 32, 33, 41, 60}) {
-    HostMatrix const A = geometric(n, 100), L("strata::test::L", n, n);
+    HostMatrix const A = with_condition(n, 100), L("strata::test::L", n, n);
     Kokkos::deep_copy(L, A);
     ASSERT_EQ(reference_cholesky(L), 0);
     A(order - 1, order - 1) -= 1.5 * L(order - 1, order - 1) * L(order - 1, order - 1);
@@ -169,7 +169,7 @@ TYPED_TEST(PanelsOn, FindTheFirstMinorThatIsNotPositive) {
 TYPED_TEST(PanelsOn, NeverPassNanAsSuccess) {
   for (std::int64_t const i : {0, 9, 20, 39})
     for (LeafSolve const solve : both) {
-      HostMatrix const A = geometric(40, 10);
+      HostMatrix const A = with_condition(40, 10);
       A(39, i) = nan_value;
       auto const result = factor<TypeParam>(A, {fp16, fp32}, 5, with(10, solve));
       EXPECT_TRUE(result.order >= 1 && result.order <= 40) << i;
@@ -178,7 +178,7 @@ TYPED_TEST(PanelsOn, NeverPassNanAsSuccess) {
 
 // Scales that follow from the diagonal bring badly scaled blocks into fp16's range.
 TYPED_TEST(PanelsOn, ScalesFromBoundsHoldBadlyScaledBlocks) {
-  HostMatrix const A = geometric(96, 10);
+  HostMatrix const A = with_condition(96, 10);
   for (std::int64_t j = 0; j < 96; ++j)
     for (std::int64_t i = 0; i < 96; ++i)
       A(i, j) = std::ldexp(A(i, j), static_cast<int>(i / 24 + j / 24) * 10 - 30);

@@ -77,7 +77,7 @@ class Counts {
 
 std::multiset<std::string> const none;
 
-HostMatrix geometric(std::int64_t n, std::uint64_t seed) {
+HostMatrix random_geometric(std::int64_t n, std::uint64_t seed) {
   GeneratorOptions options;
   options.condition = 1e4;
   options.seed = seed;
@@ -88,7 +88,7 @@ TYPED_TEST(ReuseOn, ASecondSolveAllocatesNothingAndGivesTheSameBits) {
   TypeParam const exec;
   for (auto const& [n, layers] :
        {std::pair(256, LayerList{P::fp64}), std::pair(200, LayerList{P::fp32})}) {
-    auto const A = on_device<TypeParam>(geometric(n, 1));
+    auto const A = on_device<TypeParam>(random_geometric(n, 1));
     auto const B = on_device<TypeParam>(random_matrix(n, 1, 3)),
                X = on_device<TypeParam>(random_matrix(n, 1, 4)),
                Y = on_device<TypeParam>(random_matrix(n, 1, 5));
@@ -120,7 +120,7 @@ TYPED_TEST(ReuseOn, AFactorAndASolveOfASmallOrderAllocateLittle) {
   for (auto const& [layers, most] :
        {std::pair(LayerList{P::fp64}, 4U), std::pair(LayerList{P::fp32}, 5U)}) {
     if (!strata::runs_on_host<TypeParam> && !layers.is_fp64()) continue;  // with an inverse
-    auto const A = on_device<TypeParam>(geometric(48, 1));
+    auto const A = on_device<TypeParam>(random_geometric(48, 1));
     auto const B = on_device<TypeParam>(random_matrix(48, 1, 3)),
                X = on_device<TypeParam>(random_matrix(48, 1, 4));
     Counts const counts;
@@ -161,7 +161,7 @@ TYPED_TEST(ReuseOn, ASolveAndAConditionByTurnsAllocateTheirVectorsOnce) {
 // Where there is no memory for more columns, the vectors of fewer stay.
 TYPED_TEST(ReuseOn, MoreColumnsThanThereIsMemoryForLeaveWhatThereIs) {
   TypeParam const exec;
-  auto const A = on_device<TypeParam>(geometric(48, 1));
+  auto const A = on_device<TypeParam>(random_geometric(48, 1));
   auto const B = on_device<TypeParam>(random_matrix(48, 1, 3)),
              X = on_device<TypeParam>(random_matrix(48, 1, 4)),
              many = on_device<TypeParam>(random_matrix(48, 5, 5));
@@ -183,7 +183,7 @@ TYPED_TEST(ReuseOn, MoreColumnsThanThereIsMemoryForLeaveWhatThereIs) {
 // its vectors.
 TYPED_TEST(ReuseOn, ALogDeterminantWaitsTwice) {
   TypeParam const exec;
-  auto const A = on_device<TypeParam>(geometric(192, 1));
+  auto const A = on_device<TypeParam>(random_geometric(192, 1));
   CholeskyOptions options;
   options.leaf_size = 32;
   auto factor = cholesky(exec, A, {P::fp64}, options);
@@ -204,7 +204,7 @@ TYPED_TEST(ReuseOn, ALogDeterminantWaitsTwice) {
 
 TYPED_TEST(ReuseOn, ASecondFactorisationAllocatesNothing) {
   TypeParam const exec;
-  auto const A = on_device<TypeParam>(geometric(256, 1));
+  auto const A = on_device<TypeParam>(random_geometric(256, 1));
   Counts const counts;
   auto factor = cholesky(exec, A, {P::fp64});
   Counts::record("first_factor");
@@ -233,8 +233,8 @@ TYPED_TEST(ReuseOn, RefactorIsCholeskyOfTheOtherMatrix) {
   for (char const* const layers : {"fp64", "fp32", "fp16,fp32", "fp8_e4m3,fp16"}) {
     LayerList const list = LayerList::parse(layers);
     std::int64_t const n = 130;
-    auto const A = on_device<TypeParam>(geometric(n, 1)),
-               other = on_device<TypeParam>(geometric(n, 2));
+    auto const A = on_device<TypeParam>(random_geometric(n, 1)),
+               other = on_device<TypeParam>(random_geometric(n, 2));
     auto const B = on_device<TypeParam>(random_matrix(n, 2, 3)),
                X = on_device<TypeParam>(random_matrix(n, 2, 4)),
                Y = on_device<TypeParam>(random_matrix(n, 2, 5));
@@ -255,15 +255,15 @@ TYPED_TEST(ReuseOn, RefactorIsCholeskyOfTheOtherMatrix) {
 
 TYPED_TEST(ReuseOn, RefactorSaysWhatIsWrongAndGoesOnWithTheNextMatrix) {
   TypeParam const exec;
-  auto const A = on_device<TypeParam>(geometric(64, 1));
-  auto broken = geometric(64, 1), indefinite = geometric(64, 1);
+  auto const A = on_device<TypeParam>(random_geometric(64, 1));
+  auto broken = random_geometric(64, 1), indefinite = random_geometric(64, 1);
   broken(9, 7) = broken(7, 9) = std::numeric_limits<double>::quiet_NaN();
   indefinite(5, 5) = -1;
   auto const B = on_device<TypeParam>(random_matrix(64, 1, 3)),
              X = on_device<TypeParam>(random_matrix(64, 1, 4));
   auto factor = cholesky(exec, A, {P::fp32});
   EXPECT_TRUE(throws_with<ShapeError>("refactor: A is 63 x 63, the factor of order 64", [&] {
-    factor.refactor(exec, on_device<TypeParam>(geometric(63, 1)));
+    factor.refactor(exec, on_device<TypeParam>(random_geometric(63, 1)));
   }));
   EXPECT_TRUE(factor.solve(exec, B, X).converged);  // with the factor that there was
   EXPECT_TRUE(throws_with<ValueError>("cholesky: A(9, 7) is not finite", [&] {
@@ -284,7 +284,7 @@ TYPED_TEST(ReuseOn, RefactorSaysWhatIsWrongAndGoesOnWithTheNextMatrix) {
 TYPED_TEST(ReuseOn, SolvesWithAnyNumberOfColumnsInTurn) {
   TypeParam const exec;
   std::int64_t const n = 100;
-  auto const host = geometric(n, 1);
+  auto const host = random_geometric(n, 1);
   auto const A = on_device<TypeParam>(host);
   auto factor = cholesky(exec, A, {P::fp16, P::fp32}, {.leaf_size = 32});
   for (auto const refine : {Refine::Cg, Refine::Gmres, Refine::Cg})

@@ -14,7 +14,7 @@
 namespace {
 
 using namespace strata::geostat;
-using detail::ColumnCovariance, detail::Location;
+using strata::geostat::detail::ColumnCovariance, strata::geostat::detail::Location;
 constexpr double smoothness[] = {0.5, 1.5, 2.5};
 
 long double reference(ColumnCovariance const& c, double h) {
@@ -34,8 +34,8 @@ class MaternColumns : public testing::TestWithParam<int> {
   std::vector<double> column(ColumnCovariance const& c, Location const& from,
                              std::vector<double> const& x, std::vector<double> const& y) const {
     std::vector<double> C(x.size() + 1, -7);
-    detail::matern_column(GetParam())(c, from, x.data(), y.data(),
-                                      static_cast<std::int64_t>(x.size()), C.data());
+    strata::geostat::detail::matern_column(GetParam())(
+        c, from, x.data(), y.data(), static_cast<std::int64_t>(x.size()), C.data());
     EXPECT_EQ(C.back(), -7);
     C.pop_back();
     return C;
@@ -92,7 +92,7 @@ TEST_P(MaternColumns, FallToZeroBeyondTheRangeOfTheirSeries) {
     ColumnCovariance const c{3, 1, nu};
     auto const C = column(c, {0, 0, 0}, x, y);
     for (std::size_t const i : {2, 3, 4, 5, 6, 7, 8})
-      EXPECT_EQ(C[i], 3 * detail::matern_closed_form(nu, x[i])) << i;
+      EXPECT_EQ(C[i], 3 * strata::geostat::detail::matern_closed_form(nu, x[i])) << i;
     EXPECT_GT(C[3], 0);
     EXPECT_EQ(C[8], 0);
     for (std::size_t const i : {0, 1, 9}) EXPECT_LE(ulps(C[i], reference(c, x[i])), 4) << i;

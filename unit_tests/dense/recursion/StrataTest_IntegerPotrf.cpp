@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Factors whose products are made of integers: their error entry by entry, in long double.
-#include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_Dense.hpp"
 #include <core/Strata_MatrixRef.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>

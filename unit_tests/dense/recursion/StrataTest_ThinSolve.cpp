@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_Dense.hpp"
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>

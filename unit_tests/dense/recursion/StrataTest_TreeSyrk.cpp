@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // tree_syrk beyond one leaf's cut and one batch; small shapes are in StrataTest_TreePotrf.
-#include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_Dense.hpp"
 #include <dense/recursion/Strata_TreeSyrk.hpp>
 
 #include <gtest/gtest.h>

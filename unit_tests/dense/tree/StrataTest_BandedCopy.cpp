@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_Dense.hpp"
 #include <dense/tree/Strata_Quantise.hpp>
 #include <dense/tree/detail/Strata_BandedCopy.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "StrataTest_Dense.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_Dense.hpp"
 #include <dense/detail/Strata_FactorKernels.hpp>
 #include <dense/tree/Strata_Quantise.hpp>
 

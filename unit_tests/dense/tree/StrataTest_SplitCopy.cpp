@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Panels that are split into fp16 once for all products that they are in.
-#include "StrataTest_Dense.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "dense/StrataTest_Dense.hpp"
 #include <core/Strata_MatrixRef.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/recursion/Strata_TreePotrf.hpp>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_SparseSystem.hpp"
+#include "sparse/krylov/StrataTest_AllSolvers.hpp"
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/krylov/detail/Strata_ConditionBound.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
@@ -19,9 +20,6 @@ namespace {
 using namespace strata;
 using namespace strata::sparse;
 using namespace strata::test;
-
-constexpr SolverKind all_solvers[] = {SolverKind::ConjugateGradients, SolverKind::Gmres,
-                                      SolverKind::Fgmres};
 
 template <class Space>
 struct DigitsTest : testing::Test {};

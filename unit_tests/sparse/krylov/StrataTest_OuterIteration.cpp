@@ -4,10 +4,11 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_SparseSystem.hpp"
+#include "sparse/krylov/StrataTest_AllSolvers.hpp"
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
 #include <sparse/krylov/Strata_Fgmres.hpp>
 #include <sparse/krylov/Strata_GmresIr.hpp>
-#include <sparse/formats/detail/Strata_Norms.hpp>
 
 #include <gtest/gtest.h>
 
@@ -22,9 +23,6 @@ namespace {
 using namespace strata;
 using namespace strata::sparse;
 using namespace strata::test;
-
-constexpr SolverKind all_solvers[] = {SolverKind::ConjugateGradients, SolverKind::Gmres,
-                                      SolverKind::Fgmres};
 
 template <class Space>
 struct OuterIterationTest : testing::Test {};

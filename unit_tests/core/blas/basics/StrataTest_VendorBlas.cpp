@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The vendor path alone, against sums in double: all operations and types that a library has.
-#include "StrataTest_PaddedMatrix.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "core/blas/StrataTest_PaddedMatrix.hpp"
 #include "core/blas/vendor/StrataTest_Fp8Units.hpp"
 #include <core/Strata_Backends.hpp>
 #include <core/blas/basics/vendor/Strata_VendorBlas.hpp>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernel of devices by threads of the host, that of hosts in vectors of each length, and what
 // the paths take and refuse. Results: StrataTest_BatchedCholesky.
-#include "StrataTest_FiberTeam.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_ResidualNorms.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "core/blas/StrataTest_FiberTeam.hpp"
 #include <core/Strata_Backends.hpp>
 #include <core/blas/batched/Strata_BatchedBlas.hpp>
 #include <core/blas/batched/detail/Strata_BatchedLanes.hpp>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Leaves with their inverse, batches, scaled results and products with few columns.
 #include "StrataTest_Matchers.hpp"
-#include "StrataTest_PaddedMatrix.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "core/blas/StrataTest_PaddedMatrix.hpp"
 #include <core/Strata_Backends.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>

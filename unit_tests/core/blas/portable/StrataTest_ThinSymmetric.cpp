@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "StrataTest_FiberTeam.hpp"
 #include "StrataTest_LeafBlas.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "core/blas/StrataTest_FiberTeam.hpp"
 #include <core/blas/basics/Strata_SymmetricTiles.hpp>
 #include <core/blas/portable/detail/Strata_ThinSymmetric.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>

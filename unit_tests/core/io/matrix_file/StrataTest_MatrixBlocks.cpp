@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "StrataTest_Files.hpp"
+#include "core/io/StrataTest_Files.hpp"
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
