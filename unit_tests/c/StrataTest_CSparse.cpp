@@ -222,8 +222,7 @@ TYPED_TEST(CSparse, KeepsWhatDependsOnThePatternAlone) {
     ASSERT_EQ(strata_sparse_describe(updated.get(), &report), STRATA_SUCCESS) << strata_message();
     EXPECT_EQ(report.has_old_pattern, 0);
     EXPECT_STREQ(report.preconditioner, "amg");
-    // A preconditioner alone keeps patterns from its set-up on, a solver on a GPU from its first
-    // update on.
+    // A solver on a GPU keeps patterns from its first update on, all else from the set-up on.
     for (int update = 1; update <= 2; ++update) {
       ASSERT_EQ(strata_sparse_update(updated.get(), other.entries(), other.value.data()),
                 STRATA_SUCCESS);
