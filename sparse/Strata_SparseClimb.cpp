@@ -114,7 +114,8 @@ auto SparseSolver<Exec>::Impl::steps() const -> std::vector<Step> {
 }
 
 template <class Exec>
-void SparseSolver<Exec>::Impl::begin_candidate(Ascent& at, SparseReport const& report) const {
+void SparseSolver<Exec>::Impl::begin_candidate(Exec const& exec, Ascent& at,
+                                               SparseReport const& report) {
   auto const& candidate = choices[at.ladder.now().candidate];
   auto const& attempts = report.attempts;
   bool const chooses = options.preconditioner == PreconditionerKind::Automatic;
@@ -132,7 +133,9 @@ void SparseSolver<Exec>::Impl::begin_candidate(Ascent& at, SparseReport const& r
                                 : why_next(at.how.candidate,
                                            attempts.empty() ? nullptr : &attempts.back().krylov)};
   at.how.is_last = at.is_last || !chooses;
-  at.patience.emplace(candidate, chooses ? behind : std::vector<Candidate>(), goal);
+  at.patience.emplace(candidate, chooses ? behind : std::vector<Candidate>(), goal, [this, exec] {
+    return seconds_of_factor(known, method.preconditioners().analyse_direct(exec));
+  });
   at.has_given_up = false;
   at.how.gives_up = [&at](std::int64_t iteration, double residual) {
     return at.has_given_up = at.patience->gives_up(iteration, residual);
@@ -181,7 +184,7 @@ void SparseSolver<Exec>::Impl::climb(Exec const& exec, Wide const& b, Wide const
   std::optional<std::size_t> candidate;
   (void)at.ladder.climb(
       [&](Step const& step) {
-        if (candidate != step.candidate) begin_candidate(at, report);
+        if (candidate != step.candidate) begin_candidate(exec, at, report);
         candidate = step.candidate;
         at.how.precision = step.precision;
         return std::optional(run(exec, at.how, report.iterations, b, x));

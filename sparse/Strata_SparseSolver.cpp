@@ -3,6 +3,7 @@
 #include <sparse/Strata_SparseSolver.hpp>
 
 #include <core/Strata_Stopwatch.hpp>
+#include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -10,13 +11,13 @@
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/coarsening/detail/Strata_SpreadLevel.hpp>
 #include <sparse/detail/Strata_SparseSolverImpl.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/krylov/detail/Strata_ResidualNorms.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/formats/detail/Strata_HostCopy.hpp>
-#include <sparse/formats/detail/Strata_Norms.hpp>
 #include <sparse/scaling/detail/Strata_WorkMatrix.hpp>
 
 #include <algorithm>
@@ -29,6 +30,18 @@
 #include <utility>
 
 namespace strata::sparse {
+namespace {
+
+// Hosts keep multigrid's patterns from the first set-up on, where that takes little memory.
+template <class Exec>
+bool has_room_for_patterns(DistributedMatrix<Exec> const& A) {
+  constexpr double bytes_of_entry = 48, share = 0.1;
+  if (!runs_on_host<Exec> || A.comm().size() > 1) return false;
+  return bytes_of_entry * static_cast<double>(A.entries()) <
+         share * static_cast<double>(available_memory_bytes());
+}
+
+}  // namespace
 
 template <class Exec>
 void SparseSolver<Exec>::Impl::check(AskedMethod const& asked) const {
@@ -64,6 +77,7 @@ MatrixFacts SparseSolver<Exec>::Impl::found_facts(Exec const& exec, Impl const* 
   found.positive = diagonal.first < 0;
   found.zero_diagonal = diagonal.zero;
   found.floating_parts = work.parts().count();
+  if (found.symmetric && found.positive) found.spread_bits = 2 * work.scales().apart;
   found.ranks = A.comm().size();
   found.threads = runs_on_host<Exec> ? exec.concurrency() : 0;
   found.block_size = options.amg.block_size;
@@ -229,7 +243,9 @@ void SparseSolver<Exec>::Impl::set_up(Exec const& exec, DistributedMatrix<Exec> 
   own.base.restart = options.restart;
   if (options.restart == SparseOptions().restart && A.global_rows() <= few)
     own.base.restart = std::max(options.restart, static_cast<int>(A.global_rows()));
-  own.method = detail::CandidateRun<Exec>(own.work, options.amg, options.fill);
+  auto amg = options.amg;
+  amg.keeps_patterns = amg.keeps_patterns || has_room_for_patterns<Exec>(A);
+  own.method = detail::CandidateRun<Exec>(own.work, amg, options.fill);
   if (old) own.method.preconditioners().keep(old->method.preconditioners().kept());
   own.choose(exec, old);
   own.prepare_first(exec);

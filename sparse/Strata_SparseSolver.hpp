@@ -184,9 +184,9 @@ class SparseSolver {
 
   /// A solver for another matrix with the same options. On one rank A may have the pattern of the
   /// old matrix, zeros left out. Then AMG's aggregates and the patterns of all products are kept,
-  /// and values alone are made (`has_old_pattern`). That begins with the second update, or with the
-  /// first where `amg.keeps_patterns` was asked for. This solver stays as it is. Collective;
-  /// fences. Throws what the constructor throws.
+  /// and values alone are made (`has_old_pattern`). On devices that begins with the second update,
+  /// or with the first where `amg.keeps_patterns` was asked for. This solver stays as it is.
+  /// Collective; fences. Throws what the constructor throws.
   [[nodiscard]] SparseSolver updated(Exec const& exec, DistributedMatrix<Exec> const& A) const;
   /// Becomes that; where it throws, it stays as it was. A copy stays with the old matrix.
   void update(Exec const& exec, DistributedMatrix<Exec> const& A) { *this = updated(exec, A); }

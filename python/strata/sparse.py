@@ -119,8 +119,8 @@ class Solver:
         """Take another matrix, or other values, with the same options.
 
         A may have the pattern of the matrix before, zeros left out. Then multigrid's aggregates and the patterns of its levels are kept,
-        and values alone are made: `report.has_old_pattern` says so. They are in memory from the first update on, so that
-        the second is the first to be faster.
+        and values alone are made: `report.has_old_pattern` says so. On a GPU they are in memory from the first update
+        on, so that the second is the first to be faster.
 
         Parameters
         ----------

@@ -27,7 +27,11 @@ struct Cost {
 constexpr Cost short_recurrence{0.6, 5}, gmres{0.6, 20}, jacobi{0, 1}, sweep{1.5, 6},
     incomplete{0.5, 3.5}, cycle{5, 15};
 constexpr Cost set_up_incomplete{12, 30}, set_up_amg{90, 150}, set_up_sweep{150, 50};
-constexpr double flop_of_direct = 1e-9, entry_of_order = 2e-7;
+constexpr double flop_of_direct = 1e-9, entry_of_order = 2e-7, padding = 0.6;
+
+double seconds_of_order(MatrixFacts const& facts) {
+  return entry_of_order * static_cast<double>(facts.entries);
+}
 
 double width_of(MatrixFacts const& facts) {
   return static_cast<double>(facts.entries) /
@@ -80,9 +84,7 @@ double seconds_of_direct(MatrixFacts const& facts) {
   double const separator = hops == 0              ? rows
                            : width_of(facts) > 16 ? rows / hops
                                                   : static_cast<double>(facts.widest);
-  double const pivoting = facts.symmetric && facts.positive ? 1 : 3;
-  return pivoting * (flop_of_direct * 10 * separator * separator * separator +
-                     entry_of_order * static_cast<double>(facts.entries));
+  return seconds_of_factor(facts, 10 * separator * separator * separator);
 }
 
 double set_up_of(MatrixFacts const& facts, Kind kind) {
@@ -104,7 +106,8 @@ double set_up_of(MatrixFacts const& facts, Kind kind) {
 double iteration_of(MatrixFacts const& facts, SolverKind solver, Kind kind) {
   bool const is_short = solver == SolverKind::ConjugateGradients || solver == SolverKind::Minres ||
                         solver == SolverKind::BiCgStab;
-  double const method = is_short ? short_recurrence.of(facts) : gmres.of(facts);
+  double const method = (is_short ? short_recurrence.of(facts) : gmres.of(facts)) +
+                        1e-9 * padding * static_cast<double>(facts.padding);
   double const twice = solver == SolverKind::BiCgStab ? 2 : 1;
   switch (kind) {
     case Kind::None:
@@ -138,8 +141,17 @@ class List {
     for (auto const& there : found)
       if (there.solver == solver && there.preconditioner == kind && there.restart == restart)
         return;
-    found.push_back({solver, kind, set_up_of(facts_, kind), iteration_of(facts_, solver, kind),
-                     forecast_iterations(facts_, kind), restart, std::move(reason)});
+    bool const can_analyse =
+        kind == Kind::Direct && facts_.symmetric && facts_.positive && facts_.threads > 0;
+    Candidate made{solver, kind};
+    made.set_up_seconds = set_up_of(facts_, kind);
+    made.iteration_seconds = iteration_of(facts_, solver, kind);
+    made.iterations = forecast_iterations(facts_, kind);
+    made.analysis_seconds = can_analyse ? seconds_of_order(facts_) : 0;
+    made.needs_fp64 = kind == Kind::Amg && facts_.spread_bits > 24;
+    made.restart = restart;
+    made.reason = std::move(reason);
+    found.push_back(std::move(made));
   }
   // What is there so far, the fastest first; the direct solver of few rows stays where it is.
   void sort() {
@@ -239,10 +251,16 @@ void add_general(List& list, MatrixFacts const& facts, AskedMethod const& asked)
 
 }  // namespace
 
+double seconds_of_factor(MatrixFacts const& facts, double flops) {
+  double const pivoting = facts.symmetric && facts.positive ? 1 : 3;
+  return pivoting * (flop_of_direct * flops + seconds_of_order(facts));
+}
+
 Precision first_precision(Candidate const& candidate, Precision asked) {
   bool const is_incomplete =
       candidate.preconditioner == Kind::Ic || candidate.preconditioner == Kind::Ilu;
   if (candidate.preconditioner == Kind::Direct) return Precision::fp64;
+  if (candidate.needs_fp64 && asked == Precision::fp32) return Precision::fp64;
   return is_incomplete && traits(asked).bytes == 2 ? Precision::fp32 : asked;
 }
 
@@ -319,11 +337,13 @@ std::string why_next(Candidate const& candidate, KrylovReport const* report) {
   return name + ": " + std::string(name_of(report->status)) + text;
 }
 
-Patience::Patience(Candidate const& own, std::vector<Candidate> others, double tolerance)
-    : own_(own), others_(std::move(others)), tolerance_(tolerance) {}
+Patience::Patience(Candidate const& own, std::vector<Candidate> others, double tolerance,
+                   std::function<double()> analyse)
+    : own_(own), others_(std::move(others)), tolerance_(tolerance), analyse_(std::move(analyse)) {}
 
 bool Patience::gives_up(std::int64_t iteration, double relative_residual) {
   constexpr std::size_t least = 24, pause = 8;
+  constexpr double most_doubt = 4;
   double const now = std::log(std::max(relative_residual, 1e-300));
   least_.push_back(least_.empty() ? now : std::min(least_.back(), now));
   std::size_t const k = least_.size();
@@ -334,6 +354,10 @@ bool Patience::gives_up(std::int64_t iteration, double relative_residual) {
   if (!(left > 0)) return false;
   double const more =
       left / fallen * static_cast<double>(k - k / 2);  // infinite where nothing fell
+  double const remaining = more * own_.iteration_seconds;
+  for (auto& other : others_)
+    if (analyse_ && other.analysis_seconds > 0 && remaining > other.analysis_seconds)
+      other.set_up_seconds = std::exchange(analyse_, nullptr)();
   double const harder = std::max(1.0, (static_cast<double>(k) + more) / own_.iterations);
   auto const seconds = [&](Candidate const& other) {
     double const factor = other.preconditioner == Kind::Direct ? 1 : std::min(harder, 1e6);
@@ -343,7 +367,10 @@ bool Patience::gives_up(std::int64_t iteration, double relative_residual) {
       others_.begin(), others_.end(),
       [&](auto const& one, auto const& other) { return seconds(one) < seconds(other); });
   next_ = static_cast<std::size_t>(best - others_.begin());
-  return more * own_.iteration_seconds > seconds(*best);
+  double const spent = static_cast<double>(k) * own_.iteration_seconds, of_best = seconds(*best);
+  bool const may_quicken = own_.solver != SolverKind::Gmres && own_.solver != SolverKind::Fgmres;
+  double const doubt = may_quicken ? std::clamp(of_best / spent, 1.0, most_doubt) : 1;
+  return remaining > doubt * of_best;
 }
 
 }  // namespace strata::sparse

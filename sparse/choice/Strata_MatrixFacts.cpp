@@ -134,6 +134,19 @@ double defect_of(HostCsr const& A, std::span<double const> scale) {
   return defect;
 }
 
+std::int64_t padding_of(detail::HostCsr const& A) {
+  constexpr std::int64_t slice = 32;
+  std::int64_t padding = 0;
+  for (std::int64_t first = 0; first < A.rows(); first += slice) {
+    std::int64_t const end = std::min(first + slice, A.rows());
+    std::int64_t widest = 0;
+    for (auto i = first; i < end; ++i)
+      widest = std::max(widest, A.begin[at(i) + 1] - A.begin[at(i)]);
+    padding += (end - first) * widest - (A.begin[at(end)] - A.begin[at(first)]);
+  }
+  return padding;
+}
+
 }  // namespace
 
 double jumps_of(detail::HostCsr const& A, std::span<double const> scale) {
@@ -142,6 +155,7 @@ double jumps_of(detail::HostCsr const& A, std::span<double const> scale) {
 }
 
 void look_at_rows(detail::HostCsr const& A, MatrixFacts& facts) {
+  facts.padding = padding_of(A);
   look_at_values(A, facts);
   find_hops(A, facts);
 }

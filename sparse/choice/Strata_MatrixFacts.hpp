@@ -20,14 +20,16 @@ struct MatrixFacts {
   bool positive = false;               ///< all of the diagonal is
   std::int64_t zero_diagonal = 0;      ///< rows
   std::int64_t floating_parts = 0;     ///< constants on these are mapped to 0
+  int spread_bits = 0;  ///< log2 of a positive diagonal's largest entry over its least
   /// Ranks that share the rows; threads of a host, 0: on a device.
   int ranks = 1, threads = 1;
   int block_size = 1;      ///< unknowns of a node that multigrid is told of
   bool has_modes = false;  ///< multigrid was given a near-null space
   /// Steps from a row at the rim to the farthest one, along the entries; 0: not looked for.
   std::int64_t hops = 0;
-  std::int64_t widest = 0;  ///< most rows within one step more, a separator: of a grid n / hops
-  double dominance = 0;     ///< least of (|a_ii| - sum of the row's others) / |a_ii|
+  std::int64_t widest = 0;   ///< most rows within one step more, a separator: of a grid n / hops
+  std::int64_t padding = 0;  ///< zeros that 32 rows of one width hold
+  double dominance = 0;      ///< least of (|a_ii| - sum of the row's others) / |a_ii|
   /// Share of the off-diagonal entries, by size, with the diagonal's sign.
   double positive_share = 0;
   double spread = 1;  ///< mean ratio of a row's largest coupling to its mean one
@@ -46,7 +48,7 @@ struct MatrixFacts {
 };
 
 /// Adds what one pass over the rows and two searches through the graph find: hops, widest,
-/// dominance, positive_share, spread.
+/// padding, dominance, positive_share, spread.
 void look_at_rows(detail::HostCsr const& A, MatrixFacts& facts);
 
 /// The jumps of what `scale` makes A of, the numbers that A's unknowns are divided by: twice the

@@ -5,6 +5,8 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/detail/Strata_WithoutMeans.hpp>
 #include <sparse/direct/Strata_SparseFactor.hpp>
+#include <sparse/direct/detail/Strata_HostLu.hpp>
+#include <sparse/direct/detail/Strata_MinimumDegree.hpp>
 #include <sparse/incomplete/Strata_IncompleteFactor.hpp>
 #include <sparse/krylov/Strata_Jacobi.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
@@ -122,8 +124,8 @@ auto Preconditioners<Exec>::make(Exec const& exec, PreconditionerKind kind, Prec
       break;
     case PreconditionerKind::Direct:
       if constexpr (is_wide) {
-        SparseFactor<Exec> const factor(exec, A,
-                                        work_.is_symmetric() && work_.diagonal().first < 0);
+        SparseFactor<Exec> const factor(exec, A, work_.is_symmetric() && work_.diagonal().first < 0,
+                                        {.order = order_});
         made.bytes = factor.bytes();
         is_singular_ = factor.report().replaced > 0;
         made.M = factor;
@@ -136,6 +138,13 @@ auto Preconditioners<Exec>::make(Exec const& exec, PreconditionerKind kind, Prec
   made.M = without_means(made.M, work_.parts());
   if (both) made.unrounded = without_means(*made.unrounded, work_.parts());
   return made;
+}
+
+template <class Exec>
+double Preconditioners<Exec>::analyse_direct(Exec const& exec) {
+  auto const block = own_block(exec, work_.matrix());
+  order_ = minimum_degree(block);
+  return size_of_factor(block, order_).flops;
 }
 
 template <class Exec>

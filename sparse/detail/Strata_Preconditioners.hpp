@@ -7,9 +7,9 @@
 #include <sparse/detail/Strata_AbreastCg.hpp>
 #include <sparse/incomplete/Strata_IncompleteReport.hpp>
 #include <sparse/krylov/Strata_Preconditioner.hpp>
+#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/products/detail/Strata_HostCsr.hpp>
 #include <sparse/scaling/detail/Strata_WorkMatrix.hpp>
-#include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -61,6 +61,9 @@ class Preconditioners {
   /// The matrix on the host, until the next call: what is made of it meanwhile does not copy it
   /// again.
   void set_block(std::optional<HostCsr> block) { block_ = std::move(block); }
+  /// Orders the rows for the direct solver, which takes that order, and counts the flops that
+  /// L D L' takes then. The matrix must be symmetric, of one rank. Fences. Throws MemoryError.
+  double analyse_direct(Exec const& exec);
   /// What multigrid keeps of an older matrix, for this one; null: nothing.
   void keep(std::shared_ptr<KeptLevels<Exec>> const& kept) { kept_ = kept; }
   /// The same of this matrix, for the next.
@@ -90,6 +93,7 @@ class Preconditioners {
   IncompleteReport incomplete_;
   bool is_singular_ = false;
   std::optional<HostCsr> block_;
+  std::vector<std::int32_t> order_;  // of the direct solver; empty: unknown
   std::shared_ptr<KeptLevels<Exec>> kept_;
 };
 

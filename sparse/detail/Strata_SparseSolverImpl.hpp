@@ -85,7 +85,7 @@ struct SparseSolver<Exec>::Impl {
   void take(SparseReport& report, Run const& how, KrylovReport const& krylov);
   // The candidates from `first` on, each from precision to precision.
   std::vector<Step> steps() const;
-  void begin_candidate(Ascent& at, SparseReport const& report) const;
+  void begin_candidate(Exec const& exec, Ascent& at, SparseReport const& report);
   // Whether this attempt ends the climb well; else what comes next.
   bool holds(Ascent& at, KrylovReport const& krylov, SparseReport& report);
   void climb(Exec const& exec, Wide const& b, Wide const& x, SparseReport& report);

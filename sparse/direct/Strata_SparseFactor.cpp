@@ -7,9 +7,9 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/direct/detail/Strata_HostLu.hpp>
 #include <sparse/direct/detail/Strata_MinimumDegree.hpp>
-#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/formats/detail/Strata_Extents.hpp>
 #include <sparse/formats/detail/Strata_HostCopy.hpp>
+#include <sparse/matrix/Strata_DistributedMatrix.hpp>
 
 #include <utility>
 #include <vector>
@@ -65,9 +65,10 @@ std::vector<std::int32_t> order_of(detail::HostCsr const& A) {
 }
 
 detail::HostLu factored(detail::HostCsr const& A, bool is_symmetric,
+                        std::vector<std::int32_t> const& given,
                         detail::FactorLimits const& limits) {
   if (is_symmetric) {
-    auto const order = detail::minimum_degree(A);
+    auto const order = given.empty() ? detail::minimum_degree(A) : given;
     if (auto factor = detail::factor_symmetric(A, order, limits)) return *std::move(factor);
     if (zeros_on_diagonal(A) == 0) return detail::factor_general(A, order, limits);
   }
@@ -98,7 +99,7 @@ SparseFactor<Exec>::SparseFactor(Exec const& exec, DistributedMatrix<Exec> const
                                               : 0.5 * static_cast<double>(available_memory_bytes());
   detail::FactorLimits const limits{bytes / bytes_of_entry, options.most_flops};
   own->rows = A.rows();
-  own->factor = factored(detail::own_block(exec, A), is_symmetric, limits);
+  own->factor = factored(detail::own_block(exec, A), is_symmetric, options.order, limits);
   own->report = {own->factor.is_symmetric, own->factor.entries(), own->factor.replaced};
   if (!A.order().is_natural) own->place = detail::to_host(exec, A.order().new_row);
   own->vector.resize(detail::at(A.rows()));

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace strata::sparse {
 
@@ -30,6 +31,8 @@ class SparseFactor {
     /// Bytes of the factors, at most; 0: half of the memory that is available.
     double most_bytes = 0;
     double most_flops = 1e12;  ///< flops for a symmetric matrix, at most
+    /// Old row of each new one, for a symmetric matrix; empty: by minimum degree.
+    std::vector<std::int32_t> order = {};
   };
   /// What it did.
   struct Report {

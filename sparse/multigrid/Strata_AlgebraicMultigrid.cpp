@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 
+#include <core/instances/Strata_Replay.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <core/instances/Strata_Replay.hpp>
-#include <sparse/scaling/detail/Strata_DiagonalScales.hpp>
 #include <sparse/multigrid/Strata_TransferHierarchy.hpp>
 #include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
 #include <sparse/multigrid/detail/Strata_PolynomialSmoother.hpp>
+#include <sparse/scaling/detail/Strata_DiagonalScales.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -101,6 +101,7 @@ struct AlgebraicMultigrid<Exec, Scalar>::Impl {
   CoarseSolve coarse_ = CoarseSolve::Sweep;
   Smoother smoother_ = Smoother::GaussSeidel;
   int steps_ = 1;
+  double least_part_ = 0.125;
   Vector<std::int32_t, MemorySpace> caller_row_;  // of each row; empty: the finest matrix' order
   detail::DirectSolver<Exec, Scalar> direct_;
   bool owns_matrices_ = true;
@@ -122,7 +123,8 @@ AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
     : comm_(hierarchy.levels.front().A.comm()),
       coarse_(hierarchy.coarse),
       smoother_(hierarchy.smoother),
-      steps_(hierarchy.steps) {
+      steps_(hierarchy.steps),
+      least_part_(hierarchy.least_part) {
   Region const region(exec, "strata::sparse::AlgebraicMultigrid::set_up");
   std::vector<Wide> d, inverse;
   std::int64_t above = 0;  // halo of the transfer from this level to the finer one
@@ -203,8 +205,8 @@ void AlgebraicMultigrid<Exec, Scalar>::Impl::add_level(
     A.fill_halo(exec, d);
     auto const scaled = A.modified(exec, d, none);
     level.A = scaled.stored_in(exec, precision);
-    level.polynomial = detail::PolynomialSmoother<Exec, Scalar>(exec, scaled, level.A, smoother_,
-                                                                steps_, source.largest);
+    level.polynomial = detail::PolynomialSmoother<Exec, Scalar>(
+        exec, scaled, level.A, smoother_, steps_, source.largest, least_part_);
     return;
   }
   Wide const excess = A.comm().agree([&] { return zeros<Wide>(exec, "excess", A.rows()); });

@@ -62,8 +62,9 @@ struct AmgOptions {
   /// What coarse levels represent, of each rank its rows; none: constants. Ranks that have rows
   /// give the same width.
   std::shared_ptr<NearNullSpace const> near_null_space;
-  /// Keep one rank's patterns in memory, for new values of the same matrix. A solver does so from
-  /// its first update on in any case.
+  /// Keep one rank's patterns in memory, for new values of the same matrix. A solver does so in any
+  /// case from its first update on, and on a host from the start where a tenth of the memory holds
+  /// them.
   bool keeps_patterns = false;
   Smoother smoother = Smoother::Automatic;  ///< smoother of all levels
   int steps = 2;                            ///< steps of Chebyshev and L1Jacobi, before and after

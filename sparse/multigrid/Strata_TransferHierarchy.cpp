@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -146,6 +147,34 @@ bool is_for_classical(bool has_single_unknowns, bool symmetric, bool has_units,
   return !symmetric || has_units || share_with_sign > much;  // units: its coefficients jump
 }
 
+// Whether the diagonal and the couplings are those of a mesh with slivers. Collective; fences.
+template <class Exec>
+bool has_slivers(Exec const& exec, Communicator const& comm,
+                 Vector<double, typename Exec::memory_space> const& scale, double share_with_sign) {
+  constexpr double some = 0.05, spread = 0x1p12;  // of the diagonal's root
+  double least = 0, most = 0;
+  auto const rows = static_cast<std::int64_t>(scale.extent(0));
+  Kokkos::parallel_reduce(
+      "strata::sparse::make_algebraic_hierarchy::spread", detail::RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, double& low, double& high) {
+        low = scale(i) < low ? scale(i) : low;
+        high = scale(i) > high ? scale(i) : high;
+      },
+      Kokkos::Min<double>(least), Kokkos::Max<double>(most));
+  exec.fence("strata::sparse::make_algebraic_hierarchy::spread");
+  double const low = -comm.max(rows > 0 ? -least : -std::numeric_limits<double>::infinity()),
+               high = comm.max(rows > 0 ? most : 0);
+  return share_with_sign > some && high > spread * low;
+}
+
+// Classical levels know the slow modes of slivers badly: their smoother must know more of them.
+template <class Exec>
+void smooth_slivers(AmgOptions const& options, TransferHierarchy<Exec>& hierarchy) {
+  if (hierarchy.smoother != Smoother::Chebyshev || options.steps != AmgOptions().steps) return;
+  hierarchy.steps = 4;
+  hierarchy.least_part = 0.05;
+}
+
 template <class Exec>
 void add_all_levels(Exec const& exec, AmgOptions const& options,
                     Vector<double, typename Exec::memory_space> const& scale,
@@ -170,16 +199,20 @@ void add_all_levels(Exec const& exec, AmgOptions const& options,
       level = given(0);
       pattern = detail::pattern_of(exec, level.A.nodes);
     }
+    double const share = detail::share_with_sign(exec, level.A.nodes);
     kept = std::make_shared<detail::KeptLevels<Exec>>();
     *kept = {pattern,
              level.block_size,
              is_positive,
              is_for_classical(level.modes.width == 0 && level.block_size == 1, symmetric,
-                              level.unit.size() > 0, detail::share_with_sign(exec, level.A.nodes),
-                              options.coarsening),
+                              level.unit.size() > 0, share, options.coarsening),
+             false,
              {}};
+    kept->has_slivers =
+        kept->is_classical && has_slivers(exec, hierarchy.levels.front().A.comm(), scale, share);
   }
   hierarchy.is_classical = kept->is_classical;
+  if (kept->has_slivers) smooth_slivers(options, hierarchy);
   hierarchy.block_size = level.block_size;
   hierarchy.modes = std::max(level.modes.width, 1);
   add_levels_on_device(exec, options, level, symmetric, *kept, hierarchy);
@@ -203,6 +236,8 @@ void add_levels_on_ranks(Exec const& exec, AmgOptions const& options,
   choice.is_classical = hierarchy.is_classical =
       is_for_classical(level.width == 0 && level.block_size == 1, choice.is_symmetric,
                        level.has_units, level.share_with_sign, options.coarsening);
+  if (choice.is_classical && has_slivers(exec, comm, scale, level.share_with_sign))
+    smooth_slivers(options, hierarchy);
   hierarchy.block_size = level.block_size;
   hierarchy.modes = std::max(level.width, 1);
   while (static_cast<int>(hierarchy.levels.size()) < options.max_levels &&

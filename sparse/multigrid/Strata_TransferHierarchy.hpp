@@ -36,7 +36,9 @@ struct TransferHierarchy {
   CoarseSolve coarse = CoarseSolve::Sweep;  ///< solve on the last level
   /// Smoother of all levels but one that is solved directly.
   Smoother smoother = Smoother::GaussSeidel;
-  int steps = 2;              ///< steps of Chebyshev and L1Jacobi
+  int steps = 2;  ///< steps of Chebyshev and L1Jacobi
+  /// Chebyshev's polynomials are least from this part of the largest eigenvalue on.
+  double least_part = 0.125;
   int block_size = 1;         ///< unknowns of a node of the finest matrix
   int modes = 1;              ///< unknowns of an aggregate
   bool is_classical = false;  ///< coarse rows were chosen, not aggregated
@@ -71,7 +73,9 @@ TransferHierarchy<Exec> single_level(DistributedMatrix<Exec> const& A) {
 ///          have the rows of a maximal set of which no two lie within two strong couplings as
 ///          roots. They go over the borders of ranks.
 /// Classical   PMIS chooses the coarse rows. P is extended interpolation from four of them, and R
-///          = P'. A level where R A P has more than twice A's entries is one of aggregates.
+///          = P'. A level where R A P has more than twice A's entries is one of aggregates. Where
+///          the diagonal, which `scale` made 1, spans more than 2^24 and more than 5 % of the
+///          couplings have its sign, Chebyshev has four steps from a twentieth on: slivers.
 /// Ranks    a coarse level with fewer than 2,000 rows a rank goes to fewer ranks.
 /// Units    constants are what P keeps, of the given unknowns. Where A maps constants nearer to 0
 ///          in the unknowns that `scale` divides, P keeps these.

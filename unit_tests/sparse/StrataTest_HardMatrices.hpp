@@ -4,7 +4,10 @@
 #define STRATATEST_HARD_MATRICES_HPP
 
 #include "StrataTest_SparseSystem.hpp"
+#include <core/problems/Strata_Random.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -52,6 +55,42 @@ inline EntryMap poisson_map(std::int64_t m, double shift = 0) {
   for (std::int64_t i = 0; i < m * m; ++i) A.add(i, i, 4 - shift);
   for_each_coupling(m, [&](std::int64_t i, std::int64_t j) { A.add(i, j, -1); });
   return A;
+}
+
+/// Linear elements for Poisson on an m x m grid. Its points crowd at one corner and lie anywhere in
+/// their cells, which makes slivers. Values are fixed at the far sides.
+inline HostRows slivers(std::int64_t m, double power) {
+  std::int64_t const side = m + 1;
+  EntryMap A(m * m);
+  auto const place = [&](std::int64_t cell, std::uint64_t number) {
+    double const moved = 0.9 * (uniform(7, number) - 0.5);
+    return std::pow((static_cast<double>(cell + 1) + moved) / static_cast<double>(side), power);
+  };
+  auto const couple = [&](std::array<std::int64_t, 3> const& corner) {
+    std::array<double, 3> x{}, y{};
+    for (std::size_t c = 0; c < 3; ++c) {
+      auto const number = static_cast<std::uint64_t>(2 * corner[c]);
+      x[c] = place(corner[c] % side, number);
+      y[c] = place(corner[c] / side, number + 1);
+    }
+    double const twice = (x[1] - x[0]) * (y[2] - y[0]) - (x[2] - x[0]) * (y[1] - y[0]);
+    for (std::size_t a = 0; a < 3; ++a)
+      for (std::size_t b = 0; b < 3; ++b) {
+        std::size_t const a1 = (a + 1) % 3, a2 = (a + 2) % 3, b1 = (b + 1) % 3, b2 = (b + 2) % 3;
+        double const of_y = (y[a1] - y[a2]) * (y[b1] - y[b2]),
+                     of_x = (x[a2] - x[a1]) * (x[b2] - x[b1]);
+        auto const i = corner[a], j = corner[b];
+        if (std::max({i % side, i / side, j % side, j / side}) < m)
+          A.add(i % side + m * (i / side), j % side + m * (j / side),
+                (of_y + of_x) / (2 * std::abs(twice)));
+      }
+  };
+  for (std::int64_t k = 0; k < m * side; ++k) {
+    if (k % side == m) continue;
+    couple({k, k + 1, k + side});
+    couple({k + 1, k + side + 1, k + side});
+  }
+  return A.rows();
 }
 
 /// Flow along both axes with diffusion eps by upwind differences on an m x m grid.

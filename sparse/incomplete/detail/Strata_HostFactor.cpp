@@ -229,14 +229,14 @@ HostCsr filled_pattern(HostCsr const& A, int fill) {
 HostFactor incomplete_cholesky(HostCsr const& A, int fill) {
   constexpr double first_shift = 1e-3, growth = 4, last_shift = 1e3;
   HostFactor factor;
+  bool const is_own = fill == 0 && has_diagonal(A);
+  auto const filled = is_own ? HostCsr() : filled_pattern(A, fill);
+  HostCsr const& pattern = is_own ? A : filled;
   std::vector<double> d;
-  auto const pattern = upper_part(filled_pattern(A, fill), d);
-  auto const diagonal = d;
-  factor.U = pattern;
+  factor.U = upper_part(pattern, d);
   while (!factor_upper(factor.U, d, factor.shift)) {
     factor.shift = factor.shift == 0 ? first_shift : growth * factor.shift;
-    factor.U.value = pattern.value;
-    d = diagonal;
+    factor.U = upper_part(pattern, d);
     if (factor.shift < last_shift) continue;
     factor.U = HostCsr{std::vector<std::int64_t>(at(A.rows()) + 1, 0), {}, {}};
     break;  // not positive definite: the diagonal alone

@@ -74,7 +74,8 @@ template <class Exec, class Scalar>
 PolynomialSmoother<Exec, Scalar>::PolynomialSmoother(Exec const& exec,
                                                      DistributedMatrix<Exec> const& D,
                                                      DistributedMatrix<Exec> const& A,
-                                                     Smoother kind, int steps, double largest) {
+                                                     Smoother kind, int steps, double largest,
+                                                     double least_part) {
   constexpr double dominated = 2 + 1e-12;
   bool const is_chebyshev = kind == Smoother::Chebyshev;
   auto const& comm = A.comm();
@@ -95,14 +96,17 @@ PolynomialSmoother<Exec, Scalar>::PolynomialSmoother(Exec const& exec,
   keep_.assign(static_cast<std::size_t>(steps), 0);
   take_.assign(static_cast<std::size_t>(steps), 1);
   if (is_chebyshev)
-    set_steps(largest > 0 ? largest : ratio <= dominated ? 2 : largest_eigenvalue(exec, A, wide));
+    set_steps(largest > 0          ? largest
+              : ratio <= dominated ? 2
+                                   : largest_eigenvalue(exec, A, wide),
+              least_part);
   exec.fence("strata::sparse::PolynomialSmoother::set_up");
 }
 
 template <class Exec, class Scalar>
-void PolynomialSmoother<Exec, Scalar>::set_steps(double largest) {
-  constexpr double least_of_largest = 0.125, safety = 1.05;
-  double const high = safety * largest, low = least_of_largest * largest;
+void PolynomialSmoother<Exec, Scalar>::set_steps(double largest, double least_part) {
+  constexpr double safety = 1.05;
+  double const high = safety * largest, low = least_part * largest;
   double const middle = 0.5 * (high + low), half = 0.5 * (high - low);
   double rho = half / middle;
   take_[0] = 1 / middle;

@@ -14,9 +14,9 @@ namespace strata::sparse::detail {
 /// Steps x += s_k, s_k = a_k s_(k-1) + b_k D^-1 (r - A x), which need products with A alone: no
 /// order of the rows, no colours.
 ///
-/// Chebyshev: D is the diagonal. The steps make the polynomial that is least over [l/8, 1.05 l], l
-/// the largest eigenvalue of D^-1 A. A must be symmetric with a positive diagonal. L1Jacobi: D has
-/// the rows' absolute sums with the diagonal's sign, and b_k = 1.
+/// Chebyshev: D is the diagonal. The steps make the polynomial that is least over [c l, 1.05 l], l
+/// the largest eigenvalue of D^-1 A and c `least_part`. A must be symmetric with a positive
+/// diagonal. L1Jacobi: D has the rows' absolute sums with the diagonal's sign, and b_k = 1.
 ///
 /// Source   M. Adams, M. Brezina, J. Hu, R. Tuminaro, Parallel multigrid smoothing: polynomial
 ///          versus Gauss-Seidel, J. Comput. Phys. 188(2), 2003, doi:10.1016/S0021-9991(03)00194-3.
@@ -30,8 +30,8 @@ class PolynomialSmoother {
   /// that is 0, 2 if no row's absolute sum is more than twice its diagonal, else
   /// `largest_eigenvalue`. Collective; fences. Throws MemoryError on all ranks.
   PolynomialSmoother(Exec const& exec, DistributedMatrix<Exec> const& D,
-                     DistributedMatrix<Exec> const& A, Smoother kind, int steps,
-                     double largest = 0);
+                     DistributedMatrix<Exec> const& A, Smoother kind, int steps, double largest = 0,
+                     double least_part = 0.125);
   /// The same with vectors in Scalar. Throws MemoryError.
   PolynomialSmoother(Exec const& exec, PolynomialSmoother<Exec, fp64> const& other);
 
@@ -44,7 +44,7 @@ class PolynomialSmoother {
  private:
   template <class, class>
   friend class PolynomialSmoother;
-  void set_steps(double largest);  // Chebyshev's
+  void set_steps(double largest, double least_part);  // Chebyshev's
 
   std::vector<double> keep_, take_;  // a_k, b_k
   Vector<LaneOf<Scalar>, typename Exec::memory_space> inverse_;

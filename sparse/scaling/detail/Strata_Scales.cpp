@@ -186,9 +186,10 @@ double roughness(Exec const& exec, DistributedMatrix<Exec> const& A, Scales<Exec
 }
 
 template <class Exec>
-bool are_needed(Exec const& exec, DistributedMatrix<Exec> const& A, Scales<Exec> const& scales) {
-  return is_needed(range_of(exec, A.comm(), scales.left, A.rows())) ||
-         is_needed(range_of(exec, A.comm(), scales.right, A.rows()));
+bool are_needed(Exec const& exec, DistributedMatrix<Exec> const& A, Scales<Exec>& scales) {
+  auto const right = range_of(exec, A.comm(), scales.right, A.rows());
+  scales.apart = static_cast<int>(right.most - right.least);
+  return is_needed(right) || is_needed(range_of(exec, A.comm(), scales.left, A.rows()));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ struct Scales {
   using Wide = Vector<double, typename Exec::memory_space>;
   /// scales in the matrix' order, `right` with its halo filled; no entries: all are 1
   Wide left, right;
+  int apart = 0;  ///< powers of two from the least to the largest of `right`
 
   /// Whether one is not 1.
   bool any() const { return left.extent(0) > 0; }

@@ -126,6 +126,45 @@ TEST(Patience, EndsWhereAnotherOneIsFaster) {
   EXPECT_EQ(Patience(own, {}, 1e-10).gives_up(1, 1), false);
 }
 
+// A plateau is left by what takes as long from the start as was spent on it, not before.
+TEST(Patience, WaitsAsLongAsAnotherOneTakes) {
+  Candidate own, direct;
+  own.iteration_seconds = 1, own.iterations = 50;
+  own.solver = SolverKind::ConjugateGradients;
+  direct.preconditioner = Kind::Direct, direct.set_up_seconds = 150;
+  Patience patience(own, {direct}, 1e-10);
+  std::int64_t ended = 0;
+  for (std::int64_t k = 1; k <= 1000 && ended == 0; ++k) {
+    double const rate = k < 40 ? 0.7 : 0.97;  // which then needs 300 more
+    double const residual = std::pow(0.7, std::min<double>(static_cast<double>(k), 40)) *
+                            std::pow(rate, std::max<double>(0, static_cast<double>(k) - 40));
+    if (patience.gives_up(k, residual)) ended = k;
+  }
+  EXPECT_GE(ended, 80);
+  EXPECT_LE(ended, 150);
+}
+
+TEST(Patience, AsksOnceWhatADirectSolverTakes) {
+  Candidate own, direct;
+  own.iteration_seconds = 1, own.iterations = 30;
+  direct.preconditioner = Kind::Direct, direct.set_up_seconds = 1e9, direct.analysis_seconds = 50;
+  int asked = 0;
+  auto const ended = [&](double factor, double seconds) {
+    asked = 0;
+    Patience patience(own, {direct}, 1e-10, [&] { return ++asked, seconds; });
+    double residual = 1;
+    for (std::int64_t k = 1; k <= 10000 && residual > 1e-10; ++k, residual *= factor)
+      if (patience.gives_up(k, residual)) return k;
+    return std::int64_t{0};
+  };
+  EXPECT_EQ(ended(0.99, 60), 24);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(ended(0.9, 1e6), 0);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(ended(0.5, 1), 0);  // ends before the question pays
+  EXPECT_EQ(asked, 0);
+}
+
 template <class Space>
 struct ChoiceTest : testing::Test {};
 TYPED_TEST_SUITE(ChoiceTest, Spaces, SpaceNames);
@@ -143,6 +182,7 @@ TEST(MatrixFacts, AreThoseOfAGrid) {
   auto const grid = facts_of(poisson_map(20).rows());
   EXPECT_EQ(grid.hops, 39);
   EXPECT_EQ(grid.widest, 20);
+  EXPECT_EQ(grid.padding, 64);  // the rim has 80 couplings less, the last 16 rows a width of 4
   EXPECT_EQ(grid.dominance, 0);
   EXPECT_EQ(grid.positive_share, 0);
   EXPECT_EQ(grid.spread, 1);
@@ -195,6 +235,22 @@ TYPED_TEST(ChoiceTest, SolvesWhatNoSingleMethodSolves) {
     EXPECT_TRUE(again.solved());
     EXPECT_EQ(again.attempts.front().preconditioner, report.preconditioner);
   }
+}
+
+// In fp64, and with more steps; in fp32 with two steps multigrid takes 164 iterations.
+TYPED_TEST(ChoiceTest, SmoothsSliversMore) {
+  Communicator const comm = test_ranks();
+  System<TypeParam> system(part_of(comm, slivers(60, 6)), comm);
+  SparseOptions options;
+  options.preconditioner = Kind::Amg;
+  SparseSolver<TypeParam> solver(system.exec, system.A, options);
+  auto const report = solver.solve_in_order(system.exec, system.b, system.x);
+  EXPECT_TRUE(report.solved());
+  EXPECT_EQ(report.precision, Precision::fp64);
+  EXPECT_LE(report.iterations, 140);
+  options.precision = Precision::bf16;
+  EXPECT_EQ(SparseSolver<TypeParam>(system.exec, system.A, options).set_up_report().precision,
+            Precision::bf16);
 }
 
 TYPED_TEST(ChoiceTest, GoesOnToAnotherPreconditionerAndSaysWhy) {
