@@ -143,6 +143,26 @@ void show_theta(Report& report, MleResult const& result) {
                      text("%.8g", result.theta.field() + result.theta.nugget));
 }
 
+// Why directions that were fitted, or a second structure's parameters, have no error.
+void tell_further_reasons(Report& report, MleResult const& result) {
+  if (!result.fit) return;
+  auto const& errors = result.standard_errors->errors;
+  auto const& second = result.fit->theta.second;
+  if (result.asked->directions && std::isnan(errors.of_ratio))
+    report.only_screen("angle and ratio", "none: the data tell nothing of them");
+  else if (result.asked->directions && std::isnan(errors.of_angle))
+    report.only_screen("angle", "none: the ratio may be 1, where there is no direction");
+  for (std::size_t k = 0; second && k < (geostat::has_shape(second->family) ? 3u : 2u); ++k) {
+    if (std::isfinite(errors.of_second[k]) || result.asked->fixed_second[k]) continue;
+    report.only_screen(std::string(geostat::parameter_names[k]) + " of the second",
+                       !(second->sigma2 > 0)            ? "none: this structure is not there"
+                       : result.fit->second_at_bound[k] ? "none: at its bound"
+                                                        : "none: the data tell nothing of it");
+  }
+  if (result.vecchia && result.trend.criterion() == geostat::Criterion::REML)
+    report.only_screen("by neighbours", "of ML, which differ from REML's by a part of k / n");
+}
+
 void show_standard_errors(Report& report, MleResult const& result) {
   if (!result.standard_errors) return;
   auto const& errors = result.standard_errors->errors;
@@ -167,8 +187,7 @@ void show_standard_errors(Report& report, MleResult const& result) {
         "sigma2/range^(2 nu)",
         words(text("%.8g", ratio->value), " +- ", two_digits(ratio->value * ratio->of_logarithm),
               "  (", two_digits(ratio->of_logarithm), " of its logarithm)"));
-  if (result.asked->directions)
-    report.only_screen("angle and ratio", "none; of the others with these held");
+  tell_further_reasons(report, result);
   report.only_screen("correlations", joined(pairs));
 }
 

@@ -91,9 +91,13 @@ void Search::see(geostat::FitStep const& step) {
 void Search::tell(geostat::FitStep const& step) const {
   // With the seconds behind it, it must fit into a narrow terminal's line.
   auto const& theta = step.theta;
+  std::string const second = !theta.second ? ""
+                                           : text("+%.3g,%.3g,%.3g", theta.second->sigma2,
+                                                  theta.second->range, theta.second->nu);
   progress_.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
                        static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
-                       theta.sigma2, theta.range, theta.nu, theta.nugget));
+                       theta.sigma2, theta.range, theta.nu, theta.nugget) +
+                  second);
   auto const done = static_cast<double>(step.evaluation);
   progress_.left(seconds_ / done * (static_cast<double>(asked_.max_evaluations) - done), true);
 }

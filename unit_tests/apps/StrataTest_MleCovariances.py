@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`strata mle` with other families, directions, known error variances, chordal distances and exact maps, against dense NumPy."""
 import csv
+import json
 import math
+import random
 import sys
 import unittest
 
@@ -162,6 +164,22 @@ class MleCovariances(ProgramTest):
                 if slope is not None:
                     self.assertAlmostEqual(near["gradient"]["by"][name], slope, delta=1e-8 * (1 + abs(slope)))
             self.assertLess(np.abs(np.subtract(*maps)).max(), 1e-9)
+
+    def test_says_why_further_parameters_have_no_error(self):
+        field = self.path("isotropic.csv")
+        draw = random.Random(3)
+        rows = []
+        for _ in range(80):
+            x, y = draw.random(), draw.random()
+            rows.append(f"{x},{y},{math.sin(5 * x) + math.cos(4 * y) + draw.gauss(0, 0.4)}\n")
+        field.write_text("x,y,value\n" + "".join(rows))
+        shown = strata("mle", "--locations", field, "--anisotropy", "fit", "--json", self.path("r.json")).out
+        self.assertIsNone(json.loads(self.path("r.json").read_text())["standard_errors"]["further"]["angle"])
+        self.assertRegex(shown, r"(?m)^  ratio +\S+ \+- ")
+        self.assertRegex(shown, "(?m)^  angle +none: the ratio may be 1, where there is no direction$")
+        self.assertNotIn("angle and ratio", shown)
+        shown = strata("mle", "--locations", field, "--neighbours", 20, "--likelihood", "reml", "--fix", "nu=0.5").out
+        self.assertIn("of ML, which differ from REML's by a part of k / n", shown)
 
     def test_neighbours_find_directions(self):
         self.mle("--generate", 700, "--theta", "1,0.3,0.05", "--family", "exponential", "--anisotropy", "60,0.3", "--output", self.path("turned.csv"))

@@ -106,6 +106,52 @@ TYPED_TEST(FitBoundaries, FindsTheMaximumOnBoundsOfTheVariances) {
     }
 }
 
+// Without a mean a large constant fits any smooth field, whose matrix is at the end of fp64. There
+// the likelihood may be off by thousands, which a search took for a reason to go there.
+TYPED_TEST(FitBoundaries, EndsForALargeConstantWithoutAMean) {
+  TypeParam const exec;
+  Locations const at{
+      {1.0585676464882119, 1.0092975585534956, 1.0224412334627493, 1.048389367608564,
+       1.0153248036083098, 1.0848691697361639, 1.029870379286299, 1.1389553657610192,
+       1.0850265525946252, 1.0597041859993828, 1.1104066256131664, 1.002202813041017,
+       1.0529002893666048, 1.0955887349717555, 1.1094937902936322, 1.0571571563339641,
+       1.0565816010702804, 1.1218750019975918, 1.0286042133856206},
+      {1.1251275152256284, 1.039654503413531, 1.0084957874055664, 1.0465769333689106,
+       1.1048895779824481, 1.0139640677588133, 1.009059407847664, 1.1001286611347714,
+       1.0990713183037184, 1.1273773713653932, 1.0399832348278308, 1.146829683000975,
+       1.076658520671985, 1.0479872548494678, 1.0947553863399582, 1.0534052277218757,
+       1.0160622395575991, 1.1071080519733092, 1.1242218783396358}};
+  std::vector<double> const y = {
+      1371237.8107048292, 1371082.7327441114, 1371094.4424791094, 1371267.433765899,
+      1371280.863967993,  1371520.0664076642, 1371350.5167049044, 1371255.9876860105,
+      1371372.4215909792, 1371551.1606755832, 1371290.086953888,  1371291.9418415204,
+      1371207.1907862625, 1371342.9056552055, 1371367.9787812254, 1371421.0404570347,
+      1371609.0777820318, 1371242.1391775082, 1371254.3267646232};
+  auto const found = fit(exec, at, y, default_fit_options(at, y, Mean::None));
+  EXPECT_TRUE(found.converged) << found.reason;
+  EXPECT_GT(found.likelihood.log_likelihood, -141.78);
+  EXPECT_LT(found.evaluations, 40);
+  EXPECT_TRUE(found.at_bound[1] && found.at_bound[2]);
+}
+
+// Pairs that are near give a correlation at one distance: range, nu and nugget follow each other
+// along a valley that is bent and nearly flat.
+TYPED_TEST(FitBoundaries, EndsForNoiseWithNearPairs) {
+  TypeParam const exec;
+  for (int seed = 1; seed <= 12; ++seed) {
+    auto const spread = synthetic_locations(54, seed);
+    Locations at{spread.x, spread.y};
+    auto y = synthetic_field(exec, {1e-12, 0.1, 0.5, 1}, at, seed);
+    for (std::size_t i = 0; i < 3; ++i) {
+      at.x.push_back(at.x[i] + 1e-7), at.y.push_back(at.y[i]);
+      y.push_back(y[i] + 0.01 * (static_cast<double>(i) - 1.5));
+    }
+    auto const found = fit(exec, at, y, default_fit_options(at, y));
+    EXPECT_TRUE(found.converged) << seed << ": " << found.reason;
+    EXPECT_LT(found.evaluations, 400) << seed;
+  }
+}
+
 TYPED_TEST(FitBoundaries, RefusesANuggetOfZeroWherePlacesRepeat) {
   TypeParam const exec;
   Locations const at{{0, 1, 0, 2}, {0, 1, 0, 3}};

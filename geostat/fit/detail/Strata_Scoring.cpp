@@ -171,8 +171,10 @@ Quadratic corrected(Quadratic model, std::vector<Secant> const& secants) {
 }
 
 constexpr int retreats = 20;
-// Evaluations for each variable among which the value must rise by what counts.
+// So many evaluations for each variable must gain what counts, each, in the mean.
 constexpr int patience = 10;
+// A point whose noise is so many times the last one's counts as what it is at least.
+constexpr double noisier = 10;
 
 class Scoring {
  public:
@@ -195,7 +197,7 @@ class Scoring {
       bool const is_small = full.gain <= std::max(1e-3, now_.noise);
       if (evaluations_ - risen_ >= patience * std::ssize(full.p))
         return end(is_small, strata::detail::message("the last ", evaluations_ - risen_,
-                                                     " evaluations gained no more than ", least_,
+                                                     " evaluations gained no more than ", worth_,
                                                      " of the log-likelihood"));
       if (radius < search_.tolerance / 10)
         return end(is_small, "rounding errors hide further progress");
@@ -241,10 +243,10 @@ class Scoring {
     return false;
   }
 
-  // Notes when the value has risen by what counts. In a bent valley steps may go on for ever
-  // without.
+  // Notes when the value has risen by what counts. In a bent valley that is nearly flat steps may
+  // go on for ever without: what they gain each is less than a step that would end the search.
   void note_rise() {
-    if (risen_ > 0 && !(now_.value > risen_to_ + std::max(least_, now_.noise))) return;
+    if (risen_ > 0 && !(now_.value > risen_to_ + std::max(worth_, now_.noise))) return;
     risen_ = evaluations_, risen_to_ = now_.value;
   }
 
@@ -268,8 +270,10 @@ class Scoring {
       if (search_.on_undefined) search_.on_undefined(there, result_.lower);
       return std::min(radius, step.length) / 4;
     }
-    double const noise = std::max(now_.noise, then.noise),
-                 ratio = (then.value - now_.value + 2 * noise) / (step.gain + 2 * noise);
+    // What of its noise is new says nothing for a point: near the end of fp64 it may be thousands.
+    double const noise = std::max(now_.noise, std::min(then.noise, noisier * now_.noise)),
+                 surely = then.value - std::max(0.0, then.noise - noise),
+                 ratio = (surely - now_.value + 2 * noise) / (step.gain + 2 * noise);
     if (ratio > 0.1) {
       Quadratic const before = std::move(result_.model);
       result_.model = search_.model();
@@ -297,7 +301,8 @@ class Scoring {
   }
 
   ScoringSearch const& search_;
-  double const least_ = 100 * search_.tolerance * search_.tolerance;  // gain that counts
+  double const least_ = 100 * search_.tolerance * search_.tolerance;  // gain of a step that counts
+  double const worth_ = patience * static_cast<double>(search_.start.size()) * least_;
   ScoringOutcome result_;
   Quadratic corrected_;
   std::vector<Secant> secants_;  // of the last steps

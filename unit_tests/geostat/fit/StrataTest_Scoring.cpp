@@ -149,6 +149,60 @@ TEST(Scoring, EndsWhereManyStepsGainNothingThatCounts) {
   EXPECT_LE(evaluations, 12);
 }
 
+// A floor that rises by 1e-6 along a parabola: steps along it gain little each, and more than a
+// step that would end the search.
+TEST(Scoring, EndsInABentValleyThatIsNearlyFlat) {
+  ScoringSearch search;
+  search.start = {0, 0};
+  search.lower = {-1, -1};
+  search.upper = {100, 1e4};
+  search.safe = {0, 0};
+  search.max_evaluations = 500;
+  Vector at;
+  search.value = [&](auto x) {
+    at.assign(x.begin(), x.end());
+    double const off = x[1] - x[0] * x[0];
+    return Scored{true, 1e-6 * x[0] - 125 * off * off, 1e-12};
+  };
+  search.model = [&] {
+    double const off = at[1] - at[0] * at[0], t = -2 * at[0];
+    return Quadratic{{1e-6 - 250 * off * t, -250 * off}, {{250 * t * t, 250 * t}, {250 * t, 250}}};
+  };
+  auto const found = maximise(search);
+  EXPECT_TRUE(found.converged) << found.reason;
+  EXPECT_NE(found.reason.find("the last 20 evaluations gained no more than 2e-07"),
+            std::string::npos)
+      << found.reason;
+}
+
+// Beyond 2.2 the value is off by thousands, which is no reason to go there.
+TEST(Scoring, TakesNoStepToWhereNothingIsKnown) {
+  std::int64_t evaluations = 0;
+  auto search = valley(evaluations);
+  search.start = {0, 1.5};
+  auto const exact = search.value;
+  double reached = 0;
+  search.value = [&](auto x) {
+    auto result = exact(x);
+    reached = x[1];
+    result.noise = 1e-9;
+    if (x[1] > 2.2) result.value -= 9000, result.noise = 8600;
+    return result;
+  };
+  auto const model = search.model;
+  search.model = [&] {
+    EXPECT_LE(reached, 2.2);
+    auto result = model();
+    result.H[1][1] = 0.1;  // steps are far too long
+    return result;
+  };
+  auto const found = maximise(search);
+  EXPECT_TRUE(found.converged) << found.reason;
+  EXPECT_NEAR(found.x[0], 1, 1e-3);
+  EXPECT_NEAR(found.x[1], 2, 1e-3);
+  EXPECT_LT(evaluations, 60);
+}
+
 // A start without a value is moved towards the safe point; a trial without one shortens the step.
 TEST(Scoring, GoesRoundPointsWithoutAValue) {
   std::int64_t evaluations = 0;
