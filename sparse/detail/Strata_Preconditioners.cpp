@@ -124,8 +124,10 @@ auto Preconditioners<Exec>::make(Exec const& exec, PreconditionerKind kind, Prec
       break;
     case PreconditionerKind::Direct:
       if constexpr (is_wide) {
-        SparseFactor<Exec> const factor(exec, A, work_.is_symmetric() && work_.diagonal().first < 0,
-                                        {.order = order_});
+        typename SparseFactor<Exec>::Options how;
+        how.order = order_;
+        bool const is_positive = work_.is_symmetric() && work_.diagonal().first < 0;
+        SparseFactor<Exec> const factor(exec, A, is_positive, how);
         made.bytes = factor.bytes();
         is_singular_ = factor.report().replaced > 0;
         made.M = factor;
