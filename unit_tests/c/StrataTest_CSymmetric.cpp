@@ -24,8 +24,8 @@ struct DestroySymmetric {
 };
 using OwnedSymmetric = std::unique_ptr<strata_symmetric, DestroySymmetric>;
 
-// The system's matrix bordered by zeros: the last two unknowns are constraints, of which the first
-// says that the sum is known, and the second the same of every other unknown.
+// The system's matrix bordered by zeros: the last two unknowns are constraints. The first says that
+// the sum is known, and the second the same of every other unknown.
 System<double> saddle_point(char uplo, std::int64_t n, std::int64_t columns) {
   System<double> s(uplo, n, columns);
   for (std::int64_t j = 0; j < n; ++j)

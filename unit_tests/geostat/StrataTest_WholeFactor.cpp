@@ -61,7 +61,7 @@ HostMatrix some_columns(std::int64_t n, std::int64_t m) {
   return values;
 }
 
-// Orders about those of blocks of columns too: 512.
+// Orders about a block of columns, 512, too.
 TYPED_TEST(WholeFactorTest, HasTheLikelihoodOfASlowReference) {
   TypeParam const exec;
   for (int const n : {1, 2, 63, 511, 513})

@@ -101,8 +101,8 @@ void place_entries(Exec const& exec, std::int64_t rows, CsrRef<Space> const& A,
       });
 }
 
-/// Rows of places, ascending: each place goes to where as many smaller ones are before it; long rows
-/// are sorted by one lane.
+/// Places of each row, ascending: a place goes to where as many smaller ones are before it. One
+/// lane sorts a long row.
 template <class Space>
 struct SortPlaces {
   Vector<std::int64_t, Space> begin;

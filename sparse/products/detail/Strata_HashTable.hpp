@@ -51,8 +51,8 @@ struct HashTable {
   }
 };
 
-/// A table of one thread, beside the tables of the other threads of its team: from slot to slot are
-/// `stride` numbers, so that each thread has a bank of memory of its own.
+/// Columns and their sums, in a table of one thread. Its slots are `stride` numbers apart, between
+/// the slots of the team's other threads, so that each thread has a bank of memory of its own.
 struct ThreadTable {
   int log_size, stride;
   double* sum;  ///< none: columns are counted

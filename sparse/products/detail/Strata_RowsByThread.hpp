@@ -16,9 +16,9 @@ namespace strata::sparse::detail {
 
 constexpr std::int64_t too_long = -1;  // the length of a row that its table had no room for
 
-/// Counts the columns of each row, or makes the rows, a thread a row. Groups of fewer lanes than a warp wait for each other
-/// group by group, and a warp then runs the groups one after the other. A count that its table has no
-/// room for is `too_long`.
+/// Counts the columns of each row, or makes the rows, a thread a row. Groups of fewer lanes than a
+/// warp wait for each other group by group, and a warp then runs the groups one after the other: a
+/// thread waits for nobody. A count that its table has no room for is `too_long`.
 template <class Exec, class Terms, bool Counts>
 struct SumRowsByThread {
   using Space = typename Exec::memory_space;

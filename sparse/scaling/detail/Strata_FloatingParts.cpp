@@ -33,8 +33,8 @@ KOKKOS_FUNCTION bool adds_up_to_zero(EllRows<Matrix> const& rows, std::int64_t r
   return size > 0 && Kokkos::abs(sum) <= 1e-13 * size;
 }
 
-// Rows that add up to 0 and have no neighbour before them on this rank. Without one, no part floats:
-// from each row a path of ever smaller rows ends at a row that is held.
+// Rows that add up to 0 and have no neighbour before them on this rank. Without one, no part
+// floats: from each row a path of ever smaller rows ends at a row that is held.
 template <class Exec, class Matrix>
 std::int64_t count_first_rows(Exec const& exec, Matrix const& A) {
   std::int64_t found = 0;
@@ -84,48 +84,6 @@ std::int64_t join_neighbours(Exec const& exec, Matrix const& A, Integers<Exec> c
       changed);
   exec.fence("strata::sparse::FloatingParts::join");
   return changed;
-}
-
-// Labels rows `held` whose entries do not add up to 0, or that a row beside them holds; how many
-// are left. Rows are looked at in the order of their numbers, or against it.
-template <class Exec, class Matrix>
-std::int64_t hold_neighbours(Exec const& exec, Matrix const& A, bool is_first,
-                             Wide<Exec> const& label) {
-  std::int64_t left = 0;
-  std::int64_t const last = A.rows() - 1;
-  Kokkos::parallel_reduce(
-      "strata::sparse::FloatingParts::hold_neighbours", RowPolicy<Exec>(exec, 0, A.rows()),
-      KOKKOS_LAMBDA(std::int64_t step, std::int64_t& count) {
-        constexpr double of_held = held;
-        std::int64_t const i = is_first ? step : last - step;
-        if (!is_first && Kokkos::atomic_load(&label(i)) == of_held) return;
-        auto const row = A.row(i);
-        double sum = 0, size = 0;
-        for (int k = 0; k < row.width; ++k) {
-          auto const value = static_cast<double>(A.values()[row.first + k * row.stride]);
-          sum += value;
-          size += Kokkos::abs(value);
-        }
-        bool is_held = !(size > 0 && Kokkos::abs(sum) <= 1e-13 * size);
-        for (int k = 0; k < row.width && !is_held; ++k) {
-          if (static_cast<double>(A.values()[row.first + k * row.stride]) == 0) continue;
-          std::int64_t const j = A.column(i, k);
-          is_held = j != i && j < A.rows() && Kokkos::atomic_load(&label(j)) == of_held;
-        }
-        if (is_held) Kokkos::atomic_store(&label(i), of_held);
-        count += is_held ? 0 : 1;
-      },
-      left);
-  exec.fence("strata::sparse::FloatingParts::hold_neighbours");
-  return left;
-}
-
-// Whether two sweeps over the rows show that no part floats, as of most matrices they do; `label`
-// is `held` then.
-template <class Exec, class Matrix>
-bool is_held_at_once(Exec const& exec, Matrix const& A, Wide<Exec> const& label) {
-  Kokkos::deep_copy(exec, label, 0.0);
-  return hold_neighbours(exec, A, true, label) == 0 || hold_neighbours(exec, A, false, label) == 0;
 }
 
 // Each row's parent becomes its root.
@@ -271,7 +229,6 @@ Wide<Exec> labels(Exec const& exec, DistributedMatrix<Exec> const& A) {
   });
   std::visit(
       [&](auto const& stored) {
-        if (runs_on_host<Exec> && comm.size() == 1 && is_held_at_once(exec, stored, label)) return;
         label_roots(exec, stored, local_roots(exec, stored, parent), A.first_row(), label);
         spread(exec, parent, label, A.rows());
         for (bool going = comm.size() > 1; going;) {
