@@ -38,7 +38,9 @@ std::vector<std::int64_t> folds_of(MleOptions const& options, geostat::Locations
 
 // Rows of a table in the order of the file.
 struct LooTable {
-  std::vector<double> x, y, observed, predicted, sd, residual, z, fold;
+  std::vector<double> x, y;
+  std::vector<Column> further;
+  std::vector<double> observed, predicted, sd, residual, z, fold;
 };
 
 LooTable table_of(Observations const& data, std::vector<std::int64_t> const& folds,
@@ -47,6 +49,10 @@ LooTable table_of(Observations const& data, std::vector<std::int64_t> const& fol
   std::iota(row.begin(), row.end(), 0);
   std::ranges::sort(row, {}, [&](std::size_t i) { return data.locations.numbers[i]; });
   LooTable table;
+  for (std::size_t k = 0; k < data.further.size(); ++k) {
+    table.further.push_back({data.further[k], {}});
+    for (auto const i : row) table.further[k].values.push_back(data.locations.further[k][i]);
+  }
   for (auto const i : row) {
     table.x.push_back(data.locations.x[i]);
     table.y.push_back(data.locations.y[i]);
@@ -74,14 +80,16 @@ std::vector<Outlier> outliers_of(LooTable const& table) {
 }
 
 void write_loo(std::string const& path, bool geographic, LooTable const& table) {
-  write_columns(path, {{geographic ? "lon" : "x", table.x},
-                       {geographic ? "lat" : "y", table.y},
-                       {"observed", table.observed},
-                       {"predicted", table.predicted},
-                       {"sd", table.sd},
-                       {"residual", table.residual},
-                       {"z", table.z},
-                       {"fold", table.fold}});
+  std::vector<Column> columns{{geographic ? "lon" : "x", table.x},
+                              {geographic ? "lat" : "y", table.y},
+                              {"observed", table.observed},
+                              {"predicted", table.predicted},
+                              {"sd", table.sd},
+                              {"residual", table.residual},
+                              {"z", table.z},
+                              {"fold", table.fold}};
+  columns.insert(columns.begin() + 2, table.further.begin(), table.further.end());
+  write_columns(path, columns);
 }
 
 void write_variogram(MleOptions const& options, MleResult const& result) {

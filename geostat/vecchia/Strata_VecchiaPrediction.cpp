@@ -78,7 +78,7 @@ template <class Exec>
 void launch(Exec const& exec, LocalKriging<Exec> kernel, int q) {
   using Policy = Kokkos::TeamPolicy<Exec>;
   constexpr std::size_t most_in_fast_memory = 40 * 1024;
-  auto const league = static_cast<int>(kernel.places.extent(0));
+  auto const league = static_cast<int>(kernel.places.size());
   std::size_t const bytes = LocalKriging<Exec>::scratch_bytes(kernel.n, q);
   kernel.level = bytes <= most_in_fast_memory ? 0 : 1;
   int team = 1;
@@ -122,7 +122,7 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
       exec, "strata::geostat::vecchia::products", count, q + 1);
   launch<Exec>(
       exec,
-      {{exec, c, new_locations.metric, count * n * (n + 1) / 2, false, false},
+      {{exec, c, new_locations, count * n * (n + 1) / 2, false, false},
        detail::copy_of<Space>(exec, neighbours.members, "strata::geostat::vecchia::neighbours"),
        n,
        detail::points_of<Space>(exec, observed),

@@ -99,7 +99,7 @@ class Fit:
 
         Parameters
         ----------
-        new_locations : array of float64, (m, 2)
+        new_locations : array of float64, (m, 2), or of more coordinates
         X_new : array of float64, (m, k), optional
             The trend's columns there, if the fit has any.
         variance : bool
@@ -157,7 +157,7 @@ class Fit:
 
         Parameters
         ----------
-        new_locations : array of float64, (m, 2)
+        new_locations : array of float64, (m, 2), or of more coordinates
         count : int
             How many.
         X_new : array of float64, (m, k), optional
@@ -282,7 +282,7 @@ def fit(
     values: Any,
     *,
     family: Family | str = "matern",
-    anisotropy: Literal["fit"] | tuple[float, float] | None = None,
+    anisotropy: Literal["fit", "axes"] | tuple[float, float] | None = None,
     error_variances: Any = None,
     start: Covariance | None = None,
     lower: Covariance | None = None,
@@ -309,11 +309,11 @@ def fit(
 
     Parameters
     ----------
-    locations, values : arrays of float64, (n, 2) and (n,)
+    locations, values : arrays of float64, (n, 2), or up to (n, 8), and (n,)
     family : {"matern", "exponential", "gaussian", "spherical", "powered"}
         Or two that are added, "exponential+spherical", with one nugget and the same directions. Those of `start` where that is given.
-    anisotropy : "fit" or (angle, ratio), optional
-        Angle of the longest range, in degrees clockwise from y, and the ratio of the range across to this range; by default the start's.
+    anisotropy : "fit", "axes" or (angle, ratio), optional
+        Angle of the longest range, in degrees clockwise from y, and the ratio of the range across to this range; by default the start's. "axes": a range for each coordinate.
     error_variances : array of float64, (n,), optional
         As for `Factor`.
     start, lower, upper : Covariance, optional
@@ -365,7 +365,7 @@ def fit(
     how = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
     options = _core.default_fit_options(places, metric, observed, trend.core, family_of(start, family), errors)
     options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
-    set_options(options, start, lower, upper, fixed, anisotropy)
+    set_options(options, start, lower, upper, fixed, anisotropy, places.shape[1])
     options.tolerance, options.max_evaluations = tolerance, max_evaluations
     if errors is None:
         warn_of_copies(places, metric, observed, options)

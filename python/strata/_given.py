@@ -19,10 +19,10 @@ def require_covariance(name: str, value: Any) -> None:
 
 
 def as_places(name: str, array: Any) -> _arrays.Array:
-    """n x 2 numbers, where they are. Raises ShapeError, TypeError."""
+    """n x 2 numbers, or up to n x 8, where they are. Raises ShapeError, TypeError."""
     found = _arrays.as_float64(name, array)
-    if found.ndim != 2 or found.shape[1] != 2:
-        raise ShapeError(f"{name} are {_arrays.size_of(found)}, must be n x 2")
+    if found.ndim != 2 or not 2 <= found.shape[1] <= 8:
+        raise ShapeError(f"{name} are {_arrays.size_of(found)}, must be n x 2, or have up to 8 coordinates")
     return found
 
 

@@ -27,7 +27,7 @@ using namespace strata::geostat;
 using strata::test::some_columns;
 using strata::test::some_values;
 
-constexpr double ulp = std::numeric_limits<double>::epsilon();
+constexpr double rounding = std::numeric_limits<double>::epsilon();
 
 template <class Space>
 class VecchiaCovariancesTest : public testing::Test {};
@@ -93,7 +93,7 @@ void compare_with_exact(Locations const& at, Covariance const& c, Trend const& t
   auto const slope = model.gradient(exec, c);
   auto const expected = model.information(exec, c);
   // Solves with S lose what its condition is, at most n sill / nugget.
-  double const close = 4000 * static_cast<double>(n) * ulp;
+  double const close = 4000 * static_cast<double>(n) * rounding;
   auto const what = words_of(c, at);
   EXPECT_NEAR(found.log_likelihood, exact.log_likelihood,
               close * (std::abs(exact.log_det) + exact.quadratic_form + 1))
@@ -268,7 +268,7 @@ TYPED_TEST(VecchiaCovariancesTest, PredictsAsTheExactOneFromAllObservations) {
           Vecchia<TypeParam> const model(exec, observed, y, Mean::Constant,
                                          vecchia_blocks(observed, c, {.neighbours = n}).blocks);
           auto const found = predict(exec, model, c, places, {.neighbours = n, .nugget = nugget});
-          double const close = 4000 * static_cast<double>(n) * ulp;
+          double const close = 4000 * static_cast<double>(n) * rounding;
           for (std::size_t i = 0; i < exact.mean.size(); ++i) {
             EXPECT_NEAR(found.mean[i], exact.mean[i], close) << words_of(c, observed);
             EXPECT_NEAR(found.variance[i], exact.variance[i], close) << words_of(c, observed);
