@@ -314,7 +314,13 @@ void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& option
 /// What an approximation by neighbours has in place of a factor.
 using MleNeighbours = geostat::Vecchia<Kokkos::DefaultExecutionSpace>;
 
-/// The same from neighbours alone.
+/// Observations that each new place, or one left out, is predicted from.
+std::int64_t local_neighbours(MleOptions const& options);
+
+/// The same two from neighbours alone.
+void validate(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
+              Observations const& data, MleNeighbours const& model, Progress& progress,
+              MleResult& result);
 void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
              Observations const& data, MleNeighbours const& model, Progress& progress,
              MleResult& result);

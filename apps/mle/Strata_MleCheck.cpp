@@ -43,10 +43,8 @@ void check_neighbours(MleOptions const& options) {
   require(options.generate == 0, "--neighbours is of observations, and --generate makes them");
   require(options.search == geostat::Search::Scoring,
           "--neighbours fits by scoring; --search is of the exact likelihood");
-  require(
-      options.loo.empty() && options.simulations == 0 && !options.profile_intervals && !options.kl,
-      "--loo, --simulations, --profile-intervals and --kl are of the exact likelihood, without "
-      "--neighbours");
+  require(!options.profile_intervals && !options.kl,
+          "--profile-intervals and --kl are of the exact likelihood, without --neighbours");
   require(!precision_rule(options.tiles).may_mix(),
           "--epsilon is of the exact likelihood's tiles, without --neighbours");
   require(!options.comm || options.comm->size() == 1,

@@ -10,6 +10,7 @@
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 #include <geostat/kriging/Strata_Simulation.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
+#include <geostat/vecchia/Strata_VecchiaSimulation.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -182,6 +183,10 @@ MapKind map_kind(std::string const& path) {
                                                              : MapKind::None;
 }
 
+std::int64_t local_neighbours(MleOptions const& options) {
+  return std::min<std::int64_t>(2 * options.neighbours, 1000);
+}
+
 bool reports(MleOptions const& options) { return !options.comm || options.comm->rank() == 0; }
 
 void predict(Exec const& exec, MleOptions const& options, Observations const& data,
@@ -210,13 +215,22 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
 void predict(Exec const& exec, MleOptions const& options, Observations const& data,
              MleNeighbours const& model, Progress& progress, MleResult& result) {
   auto const krige = [&](geostat::Locations const& at, Columns const& trend_columns) {
-    auto prediction =
-        geostat::predict(exec, model, result.theta, at,
-                         {.neighbours = std::min<std::int64_t>(2 * options.neighbours, 1000),
-                          .trend_columns = trend_columns,
-                          .nugget = options.nugget(),
-                          .variances = !options.no_variance});
-    return std::pair(prediction, geostat::Simulation{});
+    auto prediction = geostat::predict(exec, model, result.theta, at,
+                                       {.neighbours = local_neighbours(options),
+                                        .trend_columns = trend_columns,
+                                        .nugget = options.nugget(),
+                                        .variances = !options.no_variance});
+    geostat::Simulation simulation;
+    if (options.simulations > 0) {
+      progress.phase(words("simulations at ", at.size(), " locations"));
+      simulation = geostat::simulate(exec, model, result.theta, at,
+                                     {.neighbours = local_neighbours(options),
+                                      .count = options.simulations,
+                                      .seed = options.seed,
+                                      .trend_columns = trend_columns,
+                                      .nugget = options.nugget()});
+    }
+    return std::pair(prediction, simulation);
   };
   predict_by(krige, options, data, progress, result);
 }

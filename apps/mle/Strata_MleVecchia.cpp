@@ -120,7 +120,7 @@ void estimate_by_neighbours(Exec const& exec, MleOptions const& options, Observa
     progress.phase("the gradient");
     result.gradient = model->gradient(exec, result.theta, all_parameters);
   }
-  tell_variogram(options, data, result);
+  validate(exec, options, data, *model, progress, result);
   if (options.predicts()) predict(exec, options, data, *model, progress, result);
 }
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from . import _arrays, _core
 from ._core import Covariance, CrossValidation, ExactBeside, FitReport, FitStep, Likelihood, ProfileInterval, StandardErrors, VecchiaReport
 from ._fit_options import family_of, observations, set_options, warn_of_bounds, warn_of_copies
-from ._given import as_errors, as_places
+from ._given import as_errors, as_places, fold_numbers
 from ._kriging import PARAMETERS, Factor, Metric, Parameter, Parameters, Storage, choose
 from ._plot import kriging_map
 from ._trend import Mean, Prediction, Trend
@@ -123,9 +123,8 @@ class Fit:
         if self._neighbours is None:
             return self._there()._predict(self.values, new_locations, self._trend, X_new, variance, exact)
         places = as_places("new_locations", new_locations)
-        nearest = min(2 * max(self._neighbours.report.neighbours, 1), 1000)
         columns = self._trend.at(X_new, len(places))
-        return Prediction(self._neighbours.predict(places, self._metric, columns, nearest, variance, exact), new_locations)
+        return Prediction(self._neighbours.predict(places, self._metric, columns, self._nearest(), variance, exact), new_locations)
 
     def loo(self, folds: int | Sequence[int] | None = None, *, seed: int = 1) -> CrossValidation:
         """Each observation predicted from the others without a refit: see `Factor.loo`.
@@ -150,7 +149,9 @@ class Fit:
         ----------
         As `Factor.loo`.
         """
-        return self._there()._loo(self.values, self._trend, folds, seed)
+        if self._neighbours is None:
+            return self._there()._loo(self.values, self._trend, folds, seed)
+        return self._neighbours.cross_validate(self.values, fold_numbers(len(self.values), folds, seed))
 
     def simulate(self, new_locations: Any, count: int = 1, *, X_new: Any = None, seed: int = 1, exact: bool = False) -> Any:
         """Fields at new places that agree with the observations: see `Factor.simulate`.
@@ -180,7 +181,12 @@ class Fit:
         ----------
         As `Factor.simulate`.
         """
-        return self._there()._simulate(self.values, new_locations, count, self._trend, X_new, seed, exact)
+        if self._neighbours is None:
+            return self._there()._simulate(self.values, new_locations, count, self._trend, X_new, seed, exact)
+        places = as_places("new_locations", new_locations)
+        columns = self._trend.at(X_new, len(places))
+        drawn = self._neighbours.simulate(places, self._metric, columns, self._nearest(), count, seed, exact)
+        return _arrays.like(drawn, new_locations)
 
     def standard_errors(self) -> StandardErrors:
         """Of the parameters that were fitted, those at a bound left out: see `Factor.standard_errors`.
@@ -268,6 +274,9 @@ class Fit:
         As `Factor.predict`.
         """
         return kriging_map(self, axes)
+
+    def _nearest(self) -> int:
+        return 60 if self._neighbours is None else min(2 * max(self._neighbours.report.neighbours, 1), 1000)
 
     def _there(self) -> Factor:
         if self._neighbours is not None:

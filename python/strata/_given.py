@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from . import _arrays
+from . import _arrays, _core
 from ._core import Covariance
 from ._errors import ShapeError
 
@@ -34,3 +35,10 @@ def as_errors(array: Any) -> _arrays.Array | None:
 def as_values(array: Any) -> _arrays.Array:
     """A contiguous vector. Raises ShapeError, TypeError."""
     return _arrays.as_vector("values", array)
+
+
+def fold_numbers(n: int, folds: int | Sequence[int] | None, seed: int) -> Sequence[int]:
+    """A number for each of n observations: given ones, parts at random, or none."""
+    if folds is None:
+        return []
+    return _core.random_folds(n, folds, seed) if isinstance(folds, int) else [int(fold) for fold in folds]

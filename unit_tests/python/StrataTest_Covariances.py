@@ -234,3 +234,20 @@ def test_fits_find_a_range_for_each_coordinate() -> None:
         geostat.fit(places, values, anisotropy="axis")  # type: ignore[arg-type]
     with pytest.raises(ShapeError, match="up to 8 coordinates"):
         geostat.covariance_matrix(truth, RANDOM.random((5, 9)))
+
+
+def test_neighbours_leave_out_and_simulate_as_the_factor_does() -> None:
+    found = geostat.fit(PLACES, VALUES, family="exponential", neighbours=79)
+    factor = geostat.Factor(PLACES, found.covariance)
+    for folds in (None, 4):
+        by, exact = found.loo(folds), factor.loo(VALUES, folds=folds)
+        np.testing.assert_allclose(by.residual, exact.residual, atol=1e-10)
+        np.testing.assert_allclose(by.variance, exact.variance, rtol=1e-10)
+        assert by.rmse == pytest.approx(exact.rmse, rel=1e-10)
+    new = RANDOM.random((5, 2))
+    fields = found.simulate(new, 2000, seed=3)
+    assert fields.shape == (2000, 5)
+    expected = factor.predict(VALUES, new, "constant")
+    assert np.all(np.abs(fields.mean(0) - expected.mean) < 5 * np.sqrt(expected.variance / 2000))
+    np.testing.assert_allclose(fields.var(0) / expected.variance, 1, atol=0.2)
+    np.testing.assert_array_equal(found.simulate(new, 2, seed=3), fields[:2])
