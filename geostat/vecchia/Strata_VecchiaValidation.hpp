@@ -17,7 +17,7 @@ struct LocalValidationOptions {
   std::int64_t neighbours = 60;  ///< others that each is predicted from, 1 to 1000
   /// A number for each observation: those of one number are left out together; none: each alone.
   std::span<std::int64_t const> folds = {};
-  VecchiaOptions approximation = {};  ///< how folds are approximated
+  VecchiaOptions approximation = {};             ///< approximation of each fold
   std::function<void(double)> on_progress = {};  ///< hears what part is done
 };
 

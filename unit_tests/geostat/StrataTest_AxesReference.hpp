@@ -24,7 +24,7 @@ struct AxesReference {
   bool with_errors;
   std::optional<SecondStructure> second;
   double log_likelihood;  ///< observations have a constant mean
-  /// by theta, axes and the second structure's sigma2, range and nu; NAN: there is none
+  /// derivatives in theta, axes and the second structure; NAN: there is none
   std::vector<double> gradient;
   std::vector<double> information;  ///< ordered so, the lower triangle by rows
   std::array<double, 4> kriging;    ///< mean and variance at the two new places
