@@ -28,8 +28,8 @@ namespace strata::geostat {
 namespace {
 
 using detail::By;
-using detail::Nine;
-using detail::NineByNine;
+using detail::OfEach;
+using detail::OfEachTwo;
 using detail::Wanted;
 constexpr std::size_t sigma2 = By::sigma2, range = By::range, nugget = By::nugget;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -153,7 +153,7 @@ class Traces {
   }
 
   /// Collective; what goes wrong on one rank between its solves all throw.
-  void run(detail::ManySolves& solves, NineByNine& traces) {
+  void run(detail::ManySolves& solves, OfEachTwo& traces) {
     for (auto const& [j, k] : pairs_) traces[j][k] = 0;
     for (std::int64_t first = 0; first < n_ && factor_.info().ok(); first += width_) {
       auto const A = together(factor_.comm(), [&] { return right_hand_sides(first); });
@@ -228,7 +228,7 @@ class Traces {
     return {count * rank / parts, count * (rank + 1) / parts};
   }
 
-  void add(std::int64_t first, Columns<Exec> const& A, NineByNine& traces) {
+  void add(std::int64_t first, Columns<Exec> const& A, OfEachTwo& traces) {
     if (wanted_[sigma2] && !has_second_)
       fill_by_sigma2<Exec>(exec_, factor_.covariance(), first, errors_, A[nugget], A[sigma2]);
     for (std::size_t p = 0; p < pairs_.size(); ++p)
@@ -280,7 +280,7 @@ namespace {
 constexpr std::size_t four = 4;
 
 // The information in all and in the four parameters.
-void take(NineByNine const& traces, NineByNine const& more, FisherInformation& result) {
+void take(OfEachTwo const& traces, OfEachTwo const& more, FisherInformation& result) {
   for (std::size_t j = 0; j < traces.size(); ++j)
     for (std::size_t k = 0; k < traces.size(); ++k) {
       double const trace = std::isnan(traces[j][k]) ? traces[k][j] : traces[j][k];
@@ -294,8 +294,9 @@ std::size_t bytes_needed(Locations const& locations, Covariance const& c,
   bool const has_second = c.second.has_value();
   auto wanted = options.wanted;
   wanted[range] = wanted[range] || options.directions;
-  int const further =
-      (options.directions ? 2 : 0) + (has_second ? 2 + (has_shape(c.second->family) ? 1 : 0) : 0);
+  int const axes = c.has_axes() ? static_cast<int>(c.axes.size()) : 2,
+            further = (options.directions ? axes : 0) +
+                      (has_second ? 2 + (has_shape(c.second->family) ? 1 : 0) : 0);
   return fisher_bytes_needed(locations.size(), wanted, ranks,
                              has_second || !locations.error_variances.empty(), further);
 }
@@ -318,7 +319,7 @@ FisherInformation fisher_information(Exec const& exec, CovarianceFactor<Exec>& f
                    on_each_of(ranks(factor.comm())), ", max_bytes is ", options.max_bytes);
   });
   detail::ManySolves solves;
-  NineByNine traces = result.of_all, more{};
+  OfEachTwo traces = result.of_all, more{};
   if (factor.info().ok())
     together(factor.comm(), [&] {
       return Traces<Exec>(exec, factor, options);

@@ -18,7 +18,8 @@ namespace strata::geostat {
 /// What of the information is wanted.
 struct FisherOptions {
   std::array<bool, 4> wanted = {true, true, true, true};  ///< rows and columns of these parameters
-  bool directions = false;                                ///< stretch and shear are wanted, too
+  bool directions = false;  ///< stretch and shear are wanted, too, or the
+                            ///< ranges of single coordinates
   std::size_t max_bytes =
       physical_memory_bytes();  ///< refuse more host memory than this, of each rank
   /// Hears, after each block of 512 columns of S^-1, what part of them is done; what it throws ends

@@ -34,5 +34,7 @@
 #include <geostat/vecchia/Strata_VecchiaFields.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
+#include <geostat/vecchia/Strata_VecchiaSimulation.hpp>
+#include <geostat/vecchia/Strata_VecchiaValidation.hpp>
 
 #endif

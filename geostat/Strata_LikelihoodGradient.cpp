@@ -32,10 +32,12 @@ struct Contraction {
   Block T;  // by which S^-1 - T T' takes its place; without columns for ML
   double sill;
   Block sums;
-  Kokkos::Array<Block, 8> kept;  // columns of the derivatives but the nugget's; some are empty
+  Kokkos::Array<Block, detail::derivative_count - 1>
+      kept;   // columns of the derivatives but the nugget's; some are empty
+  int count;  // derivatives behind these are not wanted
 };
 // Which derivatives these are.
-constexpr int kept_count = 8;
+constexpr int kept_count = detail::derivative_count - 1;
 // The derivative whose columns are kept at k.
 KOKKOS_INLINE_FUNCTION constexpr int kept_one(int k) { return k < 3 ? k : k + 1; }
 
@@ -49,6 +51,7 @@ void contract(Exec const& exec,
   Block const X = with.X, w = with.w, T = with.T, sums = with.sums;
   auto const kept = with.kept;
   double const sill = with.sill;
+  int const count = with.count;
   auto const trend = static_cast<std::int64_t>(T.extent(1));
   auto const n = static_cast<std::int64_t>(X.extent(0)),
              last = first + static_cast<std::int64_t>(X.extent(1));
@@ -66,8 +69,8 @@ void contract(Exec const& exec,
               for (std::int64_t l = 0; l < trend; ++l) taken += T(i, l) * T(column, l);
               double const weight = (i < last ? 1 : 2) * (taken - X(i, j));
               auto const entry = gradient(i, column);
-              for (int k = 0; k < detail::derivative_count; ++k) sum.of[k] += weight * entry.of[k];
-              for (int k = 0; k < kept_count; ++k)
+              for (int k = 0; k < count; ++k) sum.of[k] += weight * entry.of[k];
+              for (int k = 0; k + 1 < count; ++k)
                 if (kept[k].extent(1) > 0) kept[k](i, j) = entry.of[kept_one(k)];
             },
             Kokkos::Sum<detail::EntrySums>(total));
@@ -93,6 +96,7 @@ LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t
   result.by = {nan, nan, nan, nan};
   result.by_angle = result.by_ratio = nan;
   result.by_second = {nan, nan, nan};
+  for (double& by : result.by_axes) by = nan;
   result.backward_error = nan;
   result.solve_converged = false;
   return result;
@@ -148,7 +152,7 @@ class Information {
     }
   }
 
-  NineByNine finish(double sill, ManySolves& solves) {
+  OfEachTwo finish(double sill, ManySolves& solves) {
     std::int64_t const n = factor_.order();
     if (wanted_[By::nugget])
       Kokkos::deep_copy(exec_, Kokkos::subview(products_, Kokkos::ALL, std::pair(3, 4)),
@@ -162,12 +166,12 @@ class Information {
     Kokkos::deep_copy(exec_, X, products_);
     exec_.fence("strata::geostat::log_likelihood_gradient::solved");
     auto const of_trend = trend_forms(Q);
-    NineByNine result{};
+    OfEachTwo result{};
     for (std::size_t j = 0; j < result.size(); ++j)
       for (std::size_t k = 0; k <= j; ++k) {
         double sum = 0;
         for (std::int64_t i = 0; i < n; ++i) sum += Q(i, j) * X(i, k);
-        for (Nine const& form : of_trend) sum -= form[j] * form[k];
+        for (OfEach const& form : of_trend) sum -= form[j] * form[k];
         result[j][k] = result[k][j] = sum / (2 * sill);
       }
     return result;
@@ -177,12 +181,12 @@ class Information {
   bool is_kept(int k) const { return wanted_[static_cast<std::size_t>(kept_one(k))]; }
 
   // T' Q, row by row.
-  std::vector<Nine> trend_forms(HostMatrix const& Q) const {
+  std::vector<OfEach> trend_forms(HostMatrix const& Q) const {
     auto const k = static_cast<std::int64_t>(weights_.trend.extent(1)), n = factor_.order();
     auto const T = allocate_host_matrix("strata::geostat::log_likelihood_gradient::T", n, k);
     Kokkos::deep_copy(exec_, T, weights_.trend);
     exec_.fence("strata::geostat::log_likelihood_gradient::trend");
-    std::vector<Nine> result(static_cast<std::size_t>(k), Nine{});
+    std::vector<OfEach> result(static_cast<std::size_t>(k), OfEach{});
     for (std::int64_t l = 0; l < k; ++l)
       for (std::size_t j = 0; j < derivative_count; ++j)
         for (std::int64_t i = 0; i < n; ++i)
@@ -202,25 +206,36 @@ class Information {
 }  // namespace
 
 Wanted wanted_of(Covariance const& c, std::array<bool, 4> const& parameters, bool directions) {
-  bool const has_second = c.second.has_value();
-  return {parameters[0],
-          parameters[1] || directions,
-          parameters[2] && has_shape(c.family),
-          parameters[3],
-          directions,
-          directions,
-          has_second,
-          has_second,
-          has_second && has_shape(c.second->family)};
+  bool const has_second = c.second.has_value(), turn = directions && c.axes.empty();
+  Wanted result = {parameters[0],
+                   parameters[1] || directions,
+                   parameters[2] && has_shape(c.family),
+                   parameters[3],
+                   turn,
+                   turn,
+                   has_second,
+                   has_second,
+                   has_second && has_shape(c.second->family)};
+  for (std::size_t k = 0; directions && k < c.axes.size(); ++k) result[By::axis + k] = true;
+  return result;
 }
 
-void take_derivatives(Covariance const& c, Wanted const& wanted, Nine const& by,
+// One behind the last derivative that is wanted.
+int count_of(Wanted const& wanted) {
+  int count = derivative_count;
+  while (count > 4 && !wanted[static_cast<std::size_t>(count - 1)]) --count;
+  return count;
+}
+
+void take_derivatives(Covariance const& c, Wanted const& wanted, OfEach const& by,
                       LikelihoodDerivatives& result) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   auto const taken = [&](std::size_t k) { return wanted[k] ? by[k] : nan; };
   for (std::size_t k = 0; k < by.size(); ++k) result.by[k] = wanted[k] ? by[k] : 0;
   for (std::size_t k = 0; k < 4; ++k) result.gradient.by[k] = taken(k);
   for (std::size_t k = 0; k < 3; ++k) result.gradient.by_second[k] = taken(By::sigma2_2 + k);
+  for (std::size_t k = 0; wanted[By::axis] && k < c.axes.size(); ++k)
+    result.gradient.by_axes.push_back(by[By::axis + k] / c.axes[k]);
   if (!wanted[By::stretch]) return;
   double const kappa = -std::log(c.ratio);
   result.gradient.by_angle = 2 * kappa * by[By::shear] * radians_per_degree;
@@ -247,7 +262,7 @@ LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& fact
                                     derivative_count);
   HostMatrix const host = allocate_host_matrix("strata::geostat::log_likelihood_gradient::host",
                                                width, derivative_count);
-  Nine by{};
+  OfEach by{};
   std::optional<Information<Exec>> information;
   if (with_information) information.emplace(exec, factor, weights, wanted, width);
   for (std::int64_t first = 0; first < n && factor.info().ok(); first += width) {
@@ -255,7 +270,7 @@ LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& fact
     Block const X_now = Kokkos::subview(X, Kokkos::ALL, std::pair(std::int64_t{0}, columns));
     fill_unit_vectors(exec, first, X_now);
     solve_in_place(exec, factor, X_now, solves, first);
-    Contraction<Block> with{X_now, weights.values, {}, sill, sums, {}};
+    Contraction<Block> with{X_now, weights.values, {}, sill, sums, {}, count_of(wanted)};
     if (criterion == Criterion::REML) with.T = weights.trend;
     if (information) with.kept = information->columns(columns);
     contract(exec, entries, first, with);
@@ -292,7 +307,7 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
   if (!factor.info().ok())
     return not_positive_definite(LikelihoodGradient{}, factor.info().order());
   auto const& c = factor.covariance();
-  auto const all = detail::wanted_of(c, wanted, c.has_directions());
+  auto const all = detail::wanted_of(c, wanted, c.has_directions() || c.has_axes());
   auto result =
       detail::derivatives(exec, factor, weights, trend.criterion(), 1, all, false, on_progress)
           .gradient;

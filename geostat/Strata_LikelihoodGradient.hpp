@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <vector>
 
 namespace strata::geostat {
 
@@ -28,6 +29,8 @@ struct LikelihoodGradient {
   std::array<double, 3> by_second = {std::numeric_limits<double>::quiet_NaN(),
                                      std::numeric_limits<double>::quiet_NaN(),
                                      std::numeric_limits<double>::quiet_NaN()};
+  /// d l / d `Covariance::axes`, where there are any; the range of x stays.
+  std::vector<double> by_axes = {};
   double backward_error = 0;    ///< normwise, the largest of all solves that were refined
   bool solve_converged = true;  ///< all of them met their tolerance
   double seconds = 0;           ///< time of all parts
@@ -73,18 +76,21 @@ namespace detail {
 ///   AI_jk = 1/2 w' S_j P S_k w,   P = S^-1 - T T' with the weights' T, by ML and by REML.
 struct LikelihoodDerivatives {
   LikelihoodGradient gradient;
-  Nine by{};                 ///< derivatives by all that were wanted, else 0
-  NineByNine information{};  ///< the same
+  OfEach by{};              ///< derivatives by all that were wanted, else 0
+  OfEachTwo information{};  ///< the same
 };
 
 /// What a gradient is asked for: of these parameters those that the covariance has, and all of a
-/// second structure. Directions take the range, as ratio and stretch hold different ranges.
+/// second structure. Directions take the range, as ratio and stretch hold different ranges. Where
+/// each coordinate has a range, single ranges are differentiated by instead.
 Wanted wanted_of(Covariance const& covariance, std::array<bool, 4> const& parameters,
                  bool directions);
 
-/// Takes derivatives by all nine as those of a gradient; of stretch, shear and range it makes the
-/// ones by angle and ratio.
-void take_derivatives(Covariance const& covariance, Wanted const& wanted, Nine const& by,
+/// One behind the last derivative that is wanted, 4 at least.
+int count_of(Wanted const& wanted);
+
+/// Makes a gradient of derivatives by all; stretch, shear and range give angle and ratio.
+void take_derivatives(Covariance const& covariance, Wanted const& wanted, OfEach const& by,
                       LikelihoodDerivatives& result);
 
 /// These of S = sill C for the factor of C and its weights, by the parameters of C; the information

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -17,10 +18,18 @@ namespace strata::geostat {
 
 namespace {
 
+// All coordinates, and zeros.
+using Point = std::array<double, most_coordinates>;
+
 // Equal for equal locations: longitudes are taken modulo 360, and a pole has one.
-std::pair<double, double> point(Locations const& locations, std::int64_t i) {
+Point point(Locations const& locations, std::int64_t i) {
   double const x = locations.x[i], y = locations.y[i];
-  if (locations.metric == Metric::Euclidean) return {x, y};
+  if (locations.metric == Metric::Euclidean) {
+    Point result{x, y};
+    for (std::size_t k = 0; k < locations.further.size(); ++k)
+      result[k + 2] = locations.further[k][i];
+    return result;
+  }
   double const turned = std::remainder(x, 360);
   return {std::abs(y) == 90 ? 0 : turned == -180 ? 180 : turned, y};
 }
@@ -103,6 +112,11 @@ std::vector<std::int64_t> order_along(std::span<double const> x, std::span<doubl
 }  // namespace
 
 double Locations::distance(std::int64_t i, std::int64_t j) const {
+  if (!further.empty()) {
+    double sum = (x[j] - x[i]) * (x[j] - x[i]) + (y[j] - y[i]) * (y[j] - y[i]);
+    for (auto const& one : further) sum += (one[j] - one[i]) * (one[j] - one[i]);
+    return std::sqrt(sum);
+  }
   auto const at = [this](std::int64_t k) -> detail::Location {
     return {x[k], y[k], detail::cosine_of_latitude(metric, y[k])};
   };
@@ -127,6 +141,10 @@ Locations Locations::permuted(std::span<std::int64_t const> order) const {
     result.numbers.push_back(numbers.empty() ? order[k] : numbers[order[k]]);
     if (!error_variances.empty()) result.error_variances.push_back(error_variances[order[k]]);
   }
+  for (auto const& one : further) {
+    auto& moved = result.further.emplace_back();
+    for (std::int64_t const position : order) moved.push_back(one[position]);
+  }
   return result;
 }
 
@@ -143,10 +161,27 @@ void check_errors(Locations const& locations) {
                    ", must be finite and not negative");
 }
 
+void check_further(Locations const& locations, double farthest) {
+  STRATA_REQUIRE(ValueError, locations.coordinates() <= most_coordinates, "locations have ",
+                 locations.coordinates(), " coordinates, more than ", most_coordinates);
+  STRATA_REQUIRE(ValueError, locations.further.empty() || locations.metric == Metric::Euclidean,
+                 "locations on the sphere have ", locations.coordinates(),
+                 " coordinates, must be 2");
+  for (auto const& one : locations.further) {
+    STRATA_REQUIRE(ShapeError, one.size() == locations.x.size(), "locations: ", locations.x.size(),
+                   " x and ", one.size(), " of another coordinate");
+    for (std::size_t i = 0; i < one.size(); ++i)
+      STRATA_REQUIRE(ValueError, std::abs(one[i]) <= farthest, "location ",
+                     number_of(locations.numbers, i), " has the coordinate ", one[i],
+                     ", must be finite and at most 1e150 in magnitude");
+  }
+}
+
 }  // namespace
 
 void check_locations(Locations const& locations) {
   constexpr double farthest = 1e150;  // squares of distances are numbers in fp64
+  check_further(locations, farthest);
   check_coordinates(locations.x, locations.y, locations.numbers);
   check_errors(locations);
   if (locations.metric == Metric::Euclidean) {
@@ -166,25 +201,24 @@ void check_locations(Locations const& locations) {
 namespace {
 
 // With their positions, in an order that brings equal ones together.
-std::vector<std::pair<std::pair<double, double>, std::int64_t>> sorted_points(
-    Locations const& locations) {
-  std::vector<std::pair<std::pair<double, double>, std::int64_t>> points(locations.x.size());
+std::vector<std::pair<Point, std::int64_t>> sorted_points(Locations const& locations) {
+  std::vector<std::pair<Point, std::int64_t>> points(locations.x.size());
   for (std::int64_t i = 0; i < locations.size(); ++i) points[i] = {point(locations, i), i};
   std::sort(points.begin(), points.end());
   return points;
 }
 
-// In the plane, or on the sphere of radius 1.
-std::array<double, 3> in_space(Locations const& locations, std::int64_t i) {
+// As they are, or on the sphere of radius 1.
+Point in_space(Locations const& locations, std::int64_t i) {
+  if (locations.metric == Metric::Euclidean) return point(locations, i);
   double const x = locations.x[i], y = locations.y[i];
-  if (locations.metric == Metric::Euclidean) return {x, y, 0};
   double const lon = detail::radians_per_degree * x, lat = detail::radians_per_degree * y;
   return {std::cos(lat) * std::cos(lon), std::cos(lat) * std::sin(lon), std::sin(lat)};
 }
 
-double squared_distance(std::array<double, 3> const& a, std::array<double, 3> const& b) {
+double squared_distance(Point const& a, Point const& b) {
   double sum = 0;
-  for (std::size_t k = 0; k < 3; ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
+  for (std::size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
   return sum;
 }
 
@@ -222,7 +256,7 @@ std::vector<std::int64_t> without_copies(Locations const& locations,
                                          std::span<double const> values) {
   STRATA_REQUIRE(ShapeError, values.size() == locations.x.size(), "without_copies: ", values.size(),
                  " values at ", locations.size(), " locations");
-  std::vector<std::tuple<std::pair<double, double>, double, std::int64_t>> all;
+  std::vector<std::tuple<Point, double, std::int64_t>> all;
   for (std::int64_t i = 0; i < locations.size(); ++i)
     all.emplace_back(point(locations, i), values[i], i);
   std::sort(all.begin(), all.end());
@@ -240,7 +274,7 @@ std::vector<std::int64_t> without_copies(Locations const& locations,
 // A sweep along the axis on which they spread furthest: in both directions until that axis alone is
 // further than the nearest.
 std::vector<double> detail::nearest_distances(Locations const& locations) {
-  std::vector<std::array<double, 3>> places;
+  std::vector<Point> places;
   auto const points = sorted_points(locations);
   for (std::size_t k = 0; k < points.size(); ++k)
     if (k == 0 || points[k].first != points[k - 1].first)
@@ -248,7 +282,7 @@ std::vector<double> detail::nearest_distances(Locations const& locations) {
   if (places.size() < 2) return {};
   std::size_t axis = 0;
   double widest = -1;
-  for (std::size_t k = 0; k < 3; ++k) {
+  for (std::size_t k = 0; k < most_coordinates; ++k) {
     auto const [low, high] =
         std::ranges::minmax(places, {}, [k](auto const& place) { return place[k]; });
     if (high[k] - low[k] > widest) widest = high[k] - low[k], axis = k;
@@ -275,7 +309,7 @@ std::vector<double> detail::nearest_distances(Locations const& locations) {
 
 namespace {
 
-using Points = std::vector<std::pair<std::pair<double, double>, std::int64_t>>;
+using Points = std::vector<std::pair<Point, std::int64_t>>;
 
 // Those without a known error above 0, which tells an observation from others at its place.
 Points points_without_errors(Locations const& locations) {
@@ -302,11 +336,13 @@ void check_distinct(Locations const& locations) {
   auto const points = points_without_errors(locations);
   auto const twin = first_twin(points);
   if (twin == points.end()) return;
-  auto const [x, y] = twin->first;
+  std::string place;
+  for (std::size_t k = 0; k < locations.coordinates(); ++k)
+    place += strata::detail::message(k == 0 ? "" : ", ", twin->first[k]);
   auto const [first, second] = std::minmax({number_of(locations.numbers, twin->second),
                                             number_of(locations.numbers, std::next(twin)->second)});
   throw ValueError(strata::detail::message(
-      "locations ", first, " and ", second, " (counted from 1) are both at (", x, ", ", y,
+      "locations ", first, " and ", second, " (counted from 1) are both at (", place,
       "): without a nugget the covariance matrix is singular"));
 }
 

@@ -7,6 +7,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,7 +16,7 @@ namespace strata::geostat {
 
 /// How two locations' distance is measured.
 enum class Metric : std::uint8_t {
-  Euclidean,    ///< sqrt(dx^2 + dy^2), in the unit of x and y
+  Euclidean,    ///< sqrt(dx^2 + dy^2 + ...), in the unit of the coordinates
   GreatCircle,  ///< kilometres on a sphere; x is the longitude, y the latitude, both in degrees
   Chordal,      ///< kilometres through the sphere, straight; x and y as for GreatCircle
 };
@@ -39,6 +40,9 @@ inline constexpr double radians_per_degree = 0.017453292519943295769;
 struct Location {
   double x, y;
   double cosine;  ///< cosine of the latitude; on the sphere only
+  /// Coordinates beyond y, and how many there are.
+  double const* further = nullptr;
+  int further_count = 0;
 };
 
 KOKKOS_INLINE_FUNCTION double cosine_of_latitude(Metric metric, double y) {
@@ -48,7 +52,14 @@ KOKKOS_INLINE_FUNCTION double cosine_of_latitude(Metric metric, double y) {
 // The same to the last bit for the two locations exchanged.
 KOKKOS_INLINE_FUNCTION double distance(Metric metric, Location const& a, Location const& b) {
   double const dx = b.x - a.x, dy = b.y - a.y;
-  if (metric == Metric::Euclidean) return Kokkos::sqrt(dx * dx + dy * dy);
+  if (metric == Metric::Euclidean) {
+    double sum = dx * dx + dy * dy;
+    for (int k = 0; k < a.further_count; ++k) {
+      double const d = b.further[k] - a.further[k];
+      sum += d * d;
+    }
+    return Kokkos::sqrt(sum);
+  }
   // Haversine: well conditioned for small distances.
   double const half = radians_per_degree / 2;
   double const dlat = Kokkos::sin(half * dy), dlon = Kokkos::sin(half * dx);
@@ -58,6 +69,9 @@ KOKKOS_INLINE_FUNCTION double distance(Metric metric, Location const& a, Locatio
 }
 
 }  // namespace detail
+
+/// Most coordinates that a location may have.
+inline constexpr std::size_t most_coordinates = 8;
 
 /// Where observations were made.
 struct Locations {
@@ -69,7 +83,11 @@ struct Locations {
   std::vector<std::int64_t> numbers = {};
   /// Variances of the observations' errors that are known, added to the diagonal; empty: none.
   std::vector<double> error_variances = {};
+  /// Coordinates beyond y, such as a depth, one list for each: Euclidean distances alone have them.
+  std::vector<std::vector<double>> further = {};
 
+  /// Number of coordinates.
+  std::size_t coordinates() const { return 2 + further.size(); }
   /// How many there are.
   std::int64_t size() const { return static_cast<std::int64_t>(x.size()); }
   /// Distance of locations i and j: Euclidean, or in kilometres on or through the sphere of the
@@ -83,10 +101,11 @@ struct Locations {
 
 /// Refuse coordinates that are no locations.
 ///
-/// Throws   ShapeError if x and y differ in length; ValueError that names the first location that
-///          is not finite or, in the plane, beyond 1e150, or whose latitude is outside [-90, 90] on
-///          the sphere. The same for an error variance that is negative or not finite, and
-///          ShapeError if they are not as many as the locations.
+/// Throws   ShapeError if coordinates differ in length; ValueError that names the first location
+///          that is not finite or, not on the sphere, beyond 1e150, or whose latitude is outside
+///          [-90, 90] on the sphere. The same for an error variance that is negative or not finite,
+///          and ShapeError if they are not as many as the locations. ValueError for more than 8
+///          coordinates, or on the sphere 2.
 void check_locations(Locations const& locations);
 
 /// Whether no two of the locations without a known error variance above 0 coincide.

@@ -56,7 +56,8 @@ using strata::name_of;
 /// On a host with many pairs of locations a table of nu stands for the Bessel function, see
 /// detail::MaternTable.
 ///
-/// Memory   24 bytes for each location in MemorySpace, on a host 40, and 1.2 kB; of a table 27 kB.
+/// Memory   40 bytes for each location in MemorySpace, on a host 56, and 8 for each coordinate
+///          beyond y; 1.2 kB; of a table 27 kB.
 /// Error    a few ulp for nu = 1/2, 3/2 and 5/2, else 1e-13 relative (tested). A matrix that is
 ///          filled on a host may differ by them from what operator() says, since it is filled in
 ///          vectors.
@@ -108,6 +109,10 @@ class CovarianceEntries {
     check_locations(cols);
     STRATA_REQUIRE(ValueError, rows.metric == cols.metric,
                    "CovarianceEntries: the locations of rows and columns differ in their metric");
+    STRATA_REQUIRE(ValueError, rows.further.size() == cols.further.size(),
+                   "CovarianceEntries: the locations of rows have ", rows.coordinates(),
+                   " coordinates, those of columns ", cols.coordinates());
+    is_plane_ = rows.further.empty();
     row_ = detail::points_of<MemorySpace>(exec, directions_(rows));
     col_ = detail::points_of<MemorySpace>(exec, directions_(cols));
     coordinates_ = detail::coordinates_of<MemorySpace>(directions_(rows));
@@ -115,9 +120,9 @@ class CovarianceEntries {
   }
 
   /// How many locations the rows have.
-  std::int64_t rows() const { return static_cast<std::int64_t>(row_.extent(0)); }
+  std::int64_t rows() const { return row_.size(); }
   /// How many locations the columns have.
-  std::int64_t cols() const { return static_cast<std::int64_t>(col_.extent(0)); }
+  std::int64_t cols() const { return col_.size(); }
 
   /// Entry (i, j).
   KOKKOS_FUNCTION double operator()(std::int64_t i, std::int64_t j) const {
@@ -190,6 +195,7 @@ class CovarianceEntries {
 
   template <class ExecutionSpace>
   void take(ExecutionSpace const& exec, Locations const& locations) {
+    is_plane_ = locations.further.empty();
     col_ = row_ = detail::points_of<MemorySpace>(exec, directions_(locations));
     coordinates_ = detail::coordinates_of<MemorySpace>(directions_(locations));
     if (locations.error_variances.empty()) return;
@@ -218,7 +224,7 @@ class CovarianceEntries {
     using MatrixView = std::remove_cvref_t<decltype(fill.A)>;
     if constexpr (strata::runs_on_host<ExecutionSpace> &&
                   std::is_same_v<typename MatrixView::non_const_value_type, double>)
-      if ((correlation_.is_vectorised() || table_) && metric_ == Metric::Euclidean &&
+      if ((correlation_.is_vectorised() || table_) && metric_ == Metric::Euclidean && is_plane_ &&
           at_same_place_ == 0 && fill.A.stride(0) == 1 && second_has_columns())
         return fill_columns(exec, fill, begin, end);
     using Policy =
@@ -257,6 +263,7 @@ class CovarianceEntries {
 
   double sigma2_, range_, nugget_ = 0, at_same_place_ = 0;
   Metric metric_;
+  bool is_plane_ = true;
   detail::Directions directions_;
   detail::Correlation correlation_;
   std::shared_ptr<detail::MaternTable const> table_;  // on hosts, if any
@@ -277,7 +284,7 @@ class CovarianceEntries {
 /// Result   the lower triangle, or both, equal to the last bit. `on_progress` hears now and then
 ///          what part of the lower triangle's entries is there, 0 to 1.
 /// Sync     runs on `exec` and fences it before returning.
-/// Memory   24 n bytes where A lives.
+/// Memory   40 n bytes where A lives, and 8 n for each coordinate beyond y.
 /// Throws   ShapeError if A does not fit; what `check_covariance` and `on_progress` throw.
 /// Error    see CovarianceEntries.
 template <class ExecutionSpace, class MatrixView>

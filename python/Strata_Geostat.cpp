@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Covariances, likelihoods, fits and kriging.
+#include <geostat/Strata_Likelihood.hpp>
 #include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/fit/Strata_GeostatFields.hpp>
-#include <geostat/Strata_Likelihood.hpp>
 #include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <python/detail/Strata_Arrays.hpp>
@@ -199,7 +199,9 @@ std::string text_of(Covariance const& c) {
            : has_shape(family)      ? std::string(", power={") + number + "!r}"
                                     : "";
   };
-  std::string const axes = c.has_directions() ? ", angle={4!r}, ratio={5!r}" : "";
+  std::string const axes = c.has_axes()         ? ", axes={9!r}"
+                           : c.has_directions() ? ", angle={4!r}, ratio={5!r}"
+                                                : "";
   std::string first = std::string(names[static_cast<int>(c.family)]) +
                       "(sigma2={0!r}, range={1!r}" + shape(c.family, "2") + ", nugget={3!r}" +
                       axes + ")";
@@ -212,7 +214,7 @@ std::string text_of(Covariance const& c) {
 std::optional<Covariance> second_of(Covariance const& c) {
   if (!c.second) return {};
   auto const& s = *c.second;
-  return Covariance{s.sigma2, s.range, s.nu, 0, s.family, c.angle, c.ratio};
+  return Covariance{s.sigma2, s.range, s.nu, 0, s.family, c.angle, c.ratio, {}, c.axes};
 }
 
 auto all_of(Covariance const& c) {
@@ -225,9 +227,9 @@ auto all_of(Covariance const& c) {
 Covariance sum_of(Covariance const& a, Covariance const& b) {
   STRATA_REQUIRE(ValueError, !a.second && !b.second,
                  "a covariance has two structures at most, and this sum has three or more");
-  STRATA_REQUIRE(ValueError, a.angle == b.angle && a.ratio == b.ratio,
-                 "both structures have the same directions, and these have (", a.angle, ", ",
-                 a.ratio, ") and (", b.angle, ", ", b.ratio, ")");
+  STRATA_REQUIRE(ValueError, a.angle == b.angle && a.ratio == b.ratio && a.axes == b.axes,
+                 "both structures have the same directions and axes, and these have (", a.angle,
+                 ", ", a.ratio, ") and (", b.angle, ", ", b.ratio, ")");
   Covariance sum = a;
   sum.nugget += b.nugget;
   sum.second = {b.sigma2, b.range, b.nu, b.family};
@@ -241,13 +243,19 @@ void bind_covariance(nb::module_& m) {
       .def(
           "__init__",
           [](Cov* self, double sigma2, double range, double nu, double nugget,
-             std::string const& family, double angle, double ratio) {
-            Cov const given{sigma2, range, nu, nugget, from_name<Family>(family), angle, ratio};
+             std::string const& family, double angle, double ratio,
+             std::vector<double> const& axes) {
+            Cov const given{sigma2, range, nu, nugget, from_name<Family>(family),
+                            angle,  ratio, {}, axes};
             given.check();
             new (self) Cov(given);
           },
           "sigma2"_a, "range"_a, "nu"_a = 0.5, "nugget"_a = 0.0, nb::kw_only(),
-          "family"_a = "matern", "angle"_a = 0.0, "ratio"_a = 1.0)
+          "family"_a = "matern", "angle"_a = 0.0, "ratio"_a = 1.0, "axes"_a = std::vector<double>{},
+          nb::sig(
+              "def __init__(self, sigma2: float, range: float, nu: float = 0.5, nugget: float = "
+              "0.0, *, family: str = 'matern', angle: float = 0.0, ratio: float = 1.0, axes: "
+              "collections.abc.Sequence[float] = ()) -> None"))
       .def_ro("sigma2", &Cov::sigma2, "Variance of the field.")
       .def_ro("range", &Cov::range, "In the unit of distances.")
       .def_ro("nu", &Cov::nu, "Smoothness, or the power of a powered exponential.")
@@ -257,6 +265,14 @@ void bind_covariance(nb::module_& m) {
           "Family, as `fit` takes it.")
       .def_ro("angle", &Cov::angle, "Angle of the longest range, in degrees clockwise from y.")
       .def_ro("ratio", &Cov::ratio, "Range across that axis by the one along it.")
+      .def_prop_ro(
+          "axes", [](Cov const& c) { return nb::tuple(nb::cast(c.axes)); },
+          nb::sig("def axes(self) -> tuple[float, ...]"),
+          "Ranges of y and further coordinates by `range`, that of x; empty: one for all.")
+      .def_prop_ro(
+          "ranges", [](Cov const& c) { return nb::tuple(nb::cast(c.ranges())); },
+          nb::sig("def ranges(self) -> tuple[float, ...]"),
+          "Range of each coordinate, x first, or the one of all.")
       .def_prop_ro("second", &second_of,
                    "Second structure of a sum, without a nugget; None: there is one alone.")
       .def("__add__", &sum_of, nb::is_operator(), "other"_a,
@@ -266,16 +282,19 @@ void bind_covariance(nb::module_& m) {
              SecondStructure const s = c.second.value_or(SecondStructure{});
              return nb::str(text_of(c).c_str())
                  .format(c.sigma2, c.range, c.nu, c.nugget, c.angle, c.ratio, s.sigma2, s.range,
-                         s.nu);
+                         s.nu, nb::tuple(nb::cast(c.axes)));
            })
       .def(
           "__eq__",
           [](Cov const& a, nb::object const& other) {
             Cov b;
-            return nb::try_cast(other, b) && all_of(a) == all_of(b);
+            return nb::try_cast(other, b) && a.axes == b.axes && all_of(a) == all_of(b);
           },
           nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def("__hash__", [](Cov const& c) { return nb::hash(nb::cast(all_of(c))); })
+      .def("__hash__",
+           [](Cov const& c) {
+             return nb::hash(nb::make_tuple(all_of(c), nb::tuple(nb::cast(c.axes))));
+           })
       .def(
           "__call__",
           [](Cov const& c, In const& h) {

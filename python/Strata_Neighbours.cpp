@@ -4,6 +4,8 @@
 #include <geostat/vecchia/Strata_VecchiaFields.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
+#include <geostat/vecchia/Strata_VecchiaSimulation.hpp>
+#include <geostat/vecchia/Strata_VecchiaValidation.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_BindFields.hpp>
@@ -17,11 +19,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace strata::python {
 
@@ -92,6 +96,39 @@ Prediction prediction(Shared const& f, In const& at, std::string const& metric,
                            });
 }
 
+CrossValidation left_out(Shared const& f, In const& values,
+                         std::vector<std::int64_t> const& folds) {
+  auto const y = detail::require_vector("values", values);
+  return detail::work_with(f, detail::long_flops,
+                           [kept = Kept(values), y, folds, theta = f->theta,
+                            m = f->report.neighbours](Approximating& work) {
+                             return cross_validate(
+                                 work.exec, work.model, theta, y,
+                                 {.neighbours = std::clamp<std::int64_t>(2 * m, 1, 1000),
+                                  .folds = folds,
+                                  .approximation = {.neighbours = m}});
+                           });
+}
+
+auto fields(Shared const& f, In const& at, std::string const& metric, std::optional<In> const& X,
+            std::int64_t neighbours, std::int64_t count, std::uint64_t seed, bool exact) {
+  auto const places = locations("new_locations", at, metric);
+  LocalSimulationOptions const options{.neighbours = neighbours,
+                                       .count = count,
+                                       .seed = seed,
+                                       .trend_columns = detail::columns_of("X_new", X),
+                                       .nugget = exact ? NuggetIs::Variation : NuggetIs::Error};
+  auto const drawn = detail::work_with(
+      f, detail::long_flops, [theta = f->theta, places, options](Approximating& work) {
+        return simulate(work.exec, work.model, theta, places, options);
+      });
+  auto const N = static_cast<std::size_t>(places.size()), M = static_cast<std::size_t>(count);
+  std::vector<double> rows;
+  for (std::size_t k = 0; k < M; ++k)
+    for (std::size_t i = 0; i < N; ++i) rows.push_back(drawn.fields(i, k));
+  return detail::as_array<2>(rows, {M, N});
+}
+
 }  // namespace
 
 void bind_neighbours(nb::module_& m) {
@@ -103,7 +140,10 @@ void bind_neighbours(nb::module_& m) {
       .def_ro("information", &KeptNeighbours::information)
       .def_ro("exact", &KeptNeighbours::exact)
       .def("predict", &prediction, "new_locations"_a.noconvert(), "metric"_a, "X_new"_a.none(),
-           "neighbours"_a, "variances"_a, "exact"_a);
+           "neighbours"_a, "variances"_a, "exact"_a)
+      .def("cross_validate", &left_out, "values"_a.noconvert(), "folds"_a)
+      .def("simulate", &fields, "new_locations"_a.noconvert(), "metric"_a, "X_new"_a.none(),
+           "neighbours"_a, "count"_a, "seed"_a, "exact"_a);
   m.def(
       "fit_by_neighbours",
       [](In const& at, std::string const& metric, In const& values, FitOptions const& chosen,

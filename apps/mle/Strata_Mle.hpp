@@ -9,9 +9,9 @@
 #include <comm/Strata_Communicator.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_FisherInformation.hpp>
-#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/fit/Strata_ProfileInterval.hpp>
 #include <geostat/kriging/Strata_CrossValidation.hpp>
 #include <geostat/kriging/Strata_Variogram.hpp>
@@ -58,8 +58,10 @@ constexpr auto names_of(CopiesOf) {
 struct Anisotropy {
   double angle = 0, ratio = 1;
   bool is_fitted = false;
+  bool by_axes = false;      ///< a range for each coordinate
+  std::vector<double> axes;  ///< given ones, by the range of x
 
-  /// "ANGLE,RATIO", or "fit".
+  /// "ANGLE,RATIO", "fit", "axes" or "axes=RATIO,...".
   ///
   /// Throws   ValueError that quotes the text.
   static Anisotropy parse(std::string const& text);
@@ -71,7 +73,8 @@ struct MleOptions {
   std::int64_t generate = 0;  ///< locations of a synthetic field
   std::uint64_t seed = 1;
   geostat::Ordering ordering = geostat::Ordering::Hilbert;
-  std::vector<std::string> columns;   ///< columns of x, y and the value; empty: by the rule
+  /// columns of x, y, further coordinates and the value; empty: by the rule
+  std::vector<std::string> columns;
   std::optional<geostat::Mean> mean;  ///< what --trend 0 and 1 replace
   std::optional<TrendTerms> trend;    ///< none: as mean says, else a constant
   geostat::Criterion criterion = geostat::Criterion::ML;
@@ -122,6 +125,8 @@ struct MleOptions {
     return exact ? geostat::NuggetIs::Variation : geostat::NuggetIs::Error;
   }
   bool fits() const { return generate == 0 && !theta; }
+  /// Columns of the coordinates beyond y.
+  std::vector<std::string> further() const;
   /// Those of --trend, or of --mean.
   TrendTerms terms() const {
     return trend.value_or(
@@ -145,6 +150,7 @@ struct Observations {
   geostat::Locations locations;
   std::vector<double> values;
   geostat::Trend trend;
+  std::vector<std::string> further = {};  ///< names of the coordinates beyond y
 };
 
 /// The fit that is asked for: the library's defaults with --start, --lower, --upper and --fix.
@@ -216,6 +222,7 @@ struct MleResult {
   std::string ordering;
   geostat::Trend trend = geostat::Mean::None;
   std::vector<std::string> ignored;  ///< columns of the observations that were not read
+  std::vector<std::string> further;  ///< names of the coordinates beyond y
   std::string error_variances;       ///< name of the column with known ones; empty: none
   bool asked_for_mean = false;       ///< the mean was asked for by the option that --trend replaces
   std::int64_t n = 0;
@@ -307,7 +314,13 @@ void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& option
 /// What an approximation by neighbours has in place of a factor.
 using MleNeighbours = geostat::Vecchia<Kokkos::DefaultExecutionSpace>;
 
-/// The same from neighbours alone.
+/// Observations that each new place, or one left out, is predicted from.
+std::int64_t local_neighbours(MleOptions const& options);
+
+/// The same two from neighbours alone.
+void validate(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
+              Observations const& data, MleNeighbours const& model, Progress& progress,
+              MleResult& result);
 void predict(Kokkos::DefaultExecutionSpace const& exec, MleOptions const& options,
              Observations const& data, MleNeighbours const& model, Progress& progress,
              MleResult& result);

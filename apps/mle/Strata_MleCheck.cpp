@@ -43,10 +43,8 @@ void check_neighbours(MleOptions const& options) {
   require(options.generate == 0, "--neighbours is of observations, and --generate makes them");
   require(options.search == geostat::Search::Scoring,
           "--neighbours fits by scoring; --search is of the exact likelihood");
-  require(
-      options.loo.empty() && options.simulations == 0 && !options.profile_intervals && !options.kl,
-      "--loo, --simulations, --profile-intervals and --kl are of the exact likelihood, without "
-      "--neighbours");
+  require(!options.profile_intervals && !options.kl,
+          "--profile-intervals and --kl are of the exact likelihood, without --neighbours");
   require(!precision_rule(options.tiles).may_mix(),
           "--epsilon is of the exact likelihood's tiles, without --neighbours");
   require(!options.comm || options.comm->size() == 1,
@@ -67,6 +65,26 @@ void check_output(MleOptions const& options) {
           "--crs EPSG:", options.epsg,
           " is a projected coordinate system, which NetCDF maps do not name: give MAP.tif, or "
           "leave it out");
+}
+
+// Coordinates beyond y, and a range for each.
+void check_coordinates(MleOptions const& options) {
+  require(options.columns.empty() || (options.columns.size() >= 3 &&
+                                      options.columns.size() <= geostat::most_coordinates + 1),
+          "--columns: ", options.columns.size(), " names, must be three, X,Y,VALUE, or more with ",
+          "the coordinates between them, up to ", geostat::most_coordinates + 1);
+  bool const has_further = !options.further().empty();
+  require(options.grid.empty() || !has_further,
+          "--predict-grid is of the plane, and --columns names ", options.columns.size() - 1,
+          " coordinates: --predict takes a file of places");
+  auto const& axes = options.anisotropy.axes;
+  require(axes.empty() || options.generate > 0 || axes.size() == 1 + options.further().size(),
+          "--anisotropy: ", axes.size(), " ratios, must be one for each of the ",
+          1 + options.further().size(), " coordinates beyond x");
+  require(options.fits() || !options.anisotropy.by_axes || !axes.empty(),
+          "--anisotropy axes is for a fit, which --theta replaces; give axes=RATIO,...");
+  require(options.generate == 0 || axes.size() < 2,
+          "--generate is of the plane: --anisotropy axes=RATIO");
 }
 
 }  // namespace
@@ -90,8 +108,7 @@ void check(MleOptions const& options) {
                          options.criterion == geostat::Criterion::ML),
           "--trend, --columns and --likelihood are of observations that are read, and --generate "
           "makes them");
-  require(options.columns.empty() || options.columns.size() == 3,
-          "--columns: ", options.columns.size(), " names, must be three: X,Y,VALUE");
+  check_coordinates(options);
   require(!options.evaluate || options.theta, "--evaluate needs --theta");
   require(!options.theta || generates || options.evaluate || options.predicts() || looks,
           "--theta goes with --evaluate or --predict; --start is where a fit begins");

@@ -20,6 +20,18 @@ geostat::Metric metric_of(Stations const& stations, MleOptions const& options) {
                                                        : geostat::Metric::Euclidean);
 }
 
+geostat::Locations locations_of(Stations const& stations, MleOptions const& options) {
+  geostat::Locations result{stations.x, stations.y, metric_of(stations, options)};
+  for (std::size_t k = 0; k < options.further().size(); ++k)
+    result.further.push_back(stations.also[k].values);
+  return result;
+}
+
+StationColumns plane_columns(std::vector<std::string> names, std::vector<std::string> also) {
+  if (names.size() > 3) names.erase(names.begin() + 2, names.end() - 1);
+  return {std::move(names), std::move(also)};
+}
+
 namespace {
 
 // Rows of a column, in this order.
@@ -30,11 +42,14 @@ std::vector<double> chosen(std::vector<double> const& column,
   return result;
 }
 
-// The columns that are read beside the coordinates and the value.
+// The columns that are read beside x, y and the value: coordinates come first.
 std::vector<std::string> also_read(MleOptions const& options) {
-  auto names = options.terms().needed();
-  auto const& errors = options.error_variances;
-  if (!errors.empty() && std::ranges::find(names, errors) == names.end()) names.push_back(errors);
+  auto names = options.further();
+  auto const add = [&names](std::string const& name) {
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (auto const& name : options.terms().needed()) add(name);
+  add(options.error_variances);
   return names;
 }
 
@@ -47,8 +62,8 @@ std::vector<double> errors_of(Stations const& stations, MleOptions const& option
 }
 
 // Without what the file has before.
-Stations without_copies(Stations const& stations, geostat::Metric metric, MleResult& result) {
-  auto const rows = geostat::without_copies({stations.x, stations.y, metric}, stations.value);
+Stations without_copies(Stations const& stations, MleOptions const& options, MleResult& result) {
+  auto const rows = geostat::without_copies(locations_of(stations, options), stations.value);
   Stations kept = stations;
   kept.x = chosen(stations.x, rows);
   kept.y = chosen(stations.y, rows);
@@ -57,7 +72,7 @@ Stations without_copies(Stations const& stations, geostat::Metric metric, MleRes
   result.warnings.push_back(words(stations.x.size() - rows.size(),
                                   " observations were left out, whose place and value the file "
                                   "has before"));
-  result.copies = geostat::find_copies({kept.x, kept.y, metric}, kept.value);
+  result.copies = geostat::find_copies(locations_of(kept, options), kept.value);
   return kept;
 }
 
@@ -68,23 +83,26 @@ Observations read_observations(MleOptions const& options, Progress& progress, Ml
   auto stations =
       read_stations(options.locations, {.on_progress = progress.listener()},
                     options.skip_missing ? MissingNumbers::Skipped : MissingNumbers::Refused,
-                    {options.columns, also_read(options)});
+                    plane_columns(options.columns, also_read(options)));
   if (stations.skipped > 0)
     result.warnings.push_back(
         words(options.locations, ": ", stations.skipped, " lines without a number were left out"));
   result.ignored = stations.ignored;
+  result.further = options.further();
   auto const metric = metric_of(stations, options);
-  result.copies = geostat::find_copies({stations.x, stations.y, metric}, stations.value);
+  require(!geostat::is_on_sphere(metric) || options.further().empty(),
+          "--columns: coordinates beyond longitude and latitude have no distance on the sphere");
+  result.copies = geostat::find_copies(locations_of(stations, options), stations.value);
   if (options.copies == CopiesOf::Drop && result.copies.of_same_value > 0)
-    stations = without_copies(stations, metric, result);
-  geostat::Locations locations{stations.x, stations.y, metric};
+    stations = without_copies(stations, options, result);
+  auto locations = locations_of(stations, options);
   locations.error_variances = errors_of(stations, options);
   result.error_variances = options.error_variances;
   auto const order = geostat::order_of(options.ordering, locations);
   auto columns = terms.columns(stations);
   for (auto& column : columns) column = chosen(column, order);
   return {locations.permuted(order), chosen(stations.value, order),
-          terms.trend(columns, options.criterion)};
+          terms.trend(columns, options.criterion), options.further()};
 }
 
 }  // namespace strata::apps

@@ -7,6 +7,7 @@
 #include <core/io/Strata_Csv.hpp>
 #include <geostat/Strata_Locations.hpp>
 
+#include <string>
 #include <vector>
 
 namespace strata::apps {
@@ -17,6 +18,12 @@ class Progress;
 ///
 /// Throws   UsageError for distances on the sphere without these columns.
 geostat::Metric metric_of(Stations const& stations, MleOptions const& options);
+
+/// Where the stations are, with the coordinates beyond y, which are the first of `also`.
+geostat::Locations locations_of(Stations const& stations, MleOptions const& options);
+
+/// The columns of x, y and the value among those of --columns, and others.
+StationColumns plane_columns(std::vector<std::string> names, std::vector<std::string> also);
 
 /// Read the station file, without what is not to be counted; copies and warnings go to `result`.
 ///

@@ -107,8 +107,15 @@ constexpr auto fields_of_parameters() {
       Field("ratio", [](R const& r) { return r.theta.ratio; },
             "Range across that axis by the one along it; 1: directions do not differ.",
             {.key = "covariance/ratio", .schema = R"("exclusiveMinimum": 0, "maximum": 1)"}),
+      Field("ranges",
+            [](R const& r) {
+              return r.theta.has_axes() ? std::optional(r.theta.ranges()) : std::nullopt;
+            },
+            "Range of each coordinate, x first.",
+            {.key = "covariance/ranges", .absent = "one range holds for all"}),
       Field("directions_fitted", [](R const& r) { return r.asked && r.asked->directions; },
-            "Whether angle and ratio were fitted.", {.key = "covariance/directions_fitted"}),
+            "Whether angle and ratio were fitted, or a range for each coordinate.",
+            {.key = "covariance/directions_fitted"}),
       Field("theta", &R::theta, "Parameters that were given, or fitted."),
       Field("trend", &trend_of,
             "Columns of the mean, a constant one among them, and their coefficients by "

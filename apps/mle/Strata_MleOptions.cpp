@@ -49,6 +49,7 @@ auto theta_parser(MleOptions const& options) {
     auto theta = parse_numbers(options.families, text);
     theta.angle = options.anisotropy.angle;
     theta.ratio = options.anisotropy.ratio;
+    theta.axes = options.anisotropy.axes;
     theta.check();
     return theta;
   };
@@ -67,9 +68,10 @@ void add_data_options(CLI::App& command, MleOptions& options) {
                                     "order; easting,northing and longitude,latitude too, or those "
                                     "of --columns; commas, semicolons or tabs between them");
   group
-      .add("--columns", options.columns, "X,Y,VALUE",
+      .add("--columns", options.columns, "X,Y[,Z,...],VALUE",
            "which columns are meant, by name or as #1; great circles where the first two are "
-           "called lon... and lat...")
+           "called lon... and lat...; coordinates beyond Y, such as a depth, count in distances, "
+           "up to 8 in all")
       ->delimiter(',');
   group
       .count("--generate", options.generate, "N",
@@ -104,9 +106,11 @@ void add_covariance_options(CLI::App& command, MleOptions& options) {
       "to 2; matern and powered alone have NU; exponential+spherical and the like: the sum of two, "
       "each with a sigma2 and a range, and with one nugget [matern]");
   group.parsed(
-      "--anisotropy", options.anisotropy, "ANGLE,RATIO|fit", Anisotropy::parse,
+      "--anisotropy", options.anisotropy, "ANGLE,RATIO|fit|axes[=RATIO,...]", Anisotropy::parse,
       "the angle of the axis with the longest range, in degrees clockwise from y, and the "
-      "range across it by that along it, in (0, 1]; fit: both are estimated [no directions]");
+      "range across it by that along it, in (0, 1]; fit: both are estimated; axes: a range for "
+      "each coordinate is, or the ranges of y and those beyond it by that of x are given, which "
+      "is RANGE [no directions]");
   group.parsed("--distance", options.distance, alternatives<geostat::Metric>(),
                from_name<geostat::Metric>,
                "in the plane, or in km on the sphere or straight through it, of columns lon,lat "
@@ -275,19 +279,47 @@ void add_mle_options(CLI::App& command, MleOptions& options) {
   add_method_options(command, options);
 }
 
+namespace {
+
+// "axes" or "axes=0.5,2".
+Anisotropy parse_axes(std::string const& text) {
+  Anisotropy result;
+  result.by_axes = true;
+  result.is_fitted = text == "axes";
+  constexpr std::size_t behind = 5;
+  bool is_list = result.is_fitted || (text.size() > behind && text[behind - 1] == '=');
+  for (std::size_t start = behind; is_list && start <= text.size() && !result.is_fitted;) {
+    auto const comma = std::min(text.find(',', start), text.size());
+    is_list = parse_number(std::string_view(text).substr(start, comma - start),
+                           result.axes.emplace_back()) == nullptr;
+    start = comma + 1;
+  }
+  STRATA_REQUIRE(ValueError, is_list, "'", text, "' must be axes or axes=RATIO,...");
+  return result;
+}
+
+}  // namespace
+
 Anisotropy Anisotropy::parse(std::string const& text) {
   Anisotropy result;
   if (text == "fit") {
     result.is_fitted = true;
     return result;
   }
+  if (text.starts_with("axes")) return parse_axes(text);
   auto const comma = std::min(text.find(','), text.size());
   bool const is_pair =
       comma < text.size() &&
       parse_number(std::string_view(text).substr(0, comma), result.angle) == nullptr &&
       parse_number(std::string_view(text).substr(comma + 1), result.ratio) == nullptr;
-  STRATA_REQUIRE(ValueError, is_pair, "'", text, "' must be ANGLE,RATIO or fit");
+  STRATA_REQUIRE(ValueError, is_pair, "'", text,
+                 "' must be ANGLE,RATIO or fit, axes or axes=RATIO,...");
   return result;
+}
+
+std::vector<std::string> MleOptions::further() const {
+  if (columns.size() < 4) return {};
+  return {columns.begin() + 2, columns.end() - 1};
 }
 
 geostat::CovarianceFactorOptions factor_options(MleOptions const& options) {
@@ -309,10 +341,13 @@ geostat::FitOptions fit_options(MleOptions const& options, Observations const& d
   fit.directions = options.anisotropy.is_fitted;
   fit.start.angle = options.anisotropy.angle;
   fit.start.ratio = options.anisotropy.ratio;
+  fit.start.axes = options.anisotropy.axes;
   if (options.start) {
     fit.start = *options.start;
     fit.fixed[3] = fit.start.nugget == 0;
   }
+  if (options.anisotropy.by_axes && options.anisotropy.is_fitted)
+    fit.start.axes.assign(data.locations.coordinates() - 1, 1);
   if (options.lower) fit.lower = *options.lower;
   if (options.upper) fit.upper = *options.upper;
   if (!options.start) fit.start = within(fit.start, fit.lower, fit.upper);

@@ -80,6 +80,10 @@ constexpr auto fields_of(FurtherErrors const*) {
           "ratio", [](F const& f) { return f.of->of_ratio; },
           "Standard error of the ratio; not a number: there is none."),
       Field(
+          "ranges", [](F const& f) { return f.of->of_axes; },
+          "Standard errors of the ranges of y and further coordinates; empty: one range "
+          "holds for all."),
+      Field(
           "sigma2_2", [](F const& f) { return f.of->of_second[0]; },
           "Standard error of the second structure's sigma2; not a number: there is none."),
       Field(

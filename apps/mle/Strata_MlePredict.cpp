@@ -5,11 +5,12 @@
 #include <apps/shared/Strata_Text.hpp>
 #include <comm/Strata_Together.hpp>
 #include <core/io/Strata_Csv.hpp>
-#include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_MapFiles.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 #include <geostat/kriging/Strata_Simulation.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
+#include <geostat/vecchia/Strata_VecchiaSimulation.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +35,10 @@ struct Places {
 
 // Coordinates by the observations' names for them, if they are there, and what the trend needs.
 StationColumns new_columns(MleOptions const& options) {
-  StationColumns columns{options.columns, options.terms().needed()};
+  auto also = options.further();
+  for (auto const& name : options.terms().needed())
+    if (std::ranges::find(also, name) == also.end()) also.push_back(name);
+  auto columns = plane_columns(options.columns, also);
   if (!columns.names.empty()) columns.names.resize(2);
   return columns;
 }
@@ -118,9 +122,15 @@ std::vector<std::string> write_maps(MleOptions const& options, geostat::Predicti
 
 void write_table(MleOptions const& options, Stations const& places, std::vector<Column> columns,
                  Progress& progress) {
+  auto const further = options.further();
+  for (std::size_t k = 0; k < further.size(); ++k)
+    columns.insert(columns.begin() + static_cast<std::ptrdiff_t>(k),
+                   {further[k], places.also[k].values});
   columns.insert(columns.begin(), {{places.geographic ? "lon" : "x", places.x},
                                    {places.geographic ? "lat" : "y", places.y}});
   auto others = places.others;
+  for (std::size_t k = 0; k < further.size(); ++k)  // these are written
+    std::erase_if(others, [&](TextColumn const& one) { return one.name == places.also[k].name; });
   for (auto& other : others)
     if (std::ranges::find(columns, other.name, &Column::name) != columns.end())
       other.name = "given " + other.name;
@@ -134,7 +144,8 @@ void predict_by(Krige const& krige, MleOptions const& options, Observations cons
   auto* const comm = options.comm.get();
   auto const [places, grid] = together(comm, [&] { return read_places(options, data, progress); });
   progress.phase(words("predicting at ", places.x.size(), " locations"));
-  geostat::Locations const at{places.x, places.y, data.locations.metric};
+  geostat::Locations const at = grid ? geostat::Locations{places.x, places.y, data.locations.metric}
+                                     : locations_of(places, options);
   auto const [prediction, simulation] = krige(at, options.terms().columns(places));
   std::vector<double> new_variance = prediction.variance;
   double const of_errors = options.exact ? 0 : result.theta.nugget;
@@ -172,6 +183,10 @@ MapKind map_kind(std::string const& path) {
                                                              : MapKind::None;
 }
 
+std::int64_t local_neighbours(MleOptions const& options) {
+  return std::min<std::int64_t>(2 * options.neighbours, 1000);
+}
+
 bool reports(MleOptions const& options) { return !options.comm || options.comm->rank() == 0; }
 
 void predict(Exec const& exec, MleOptions const& options, Observations const& data,
@@ -200,13 +215,22 @@ void predict(Exec const& exec, MleOptions const& options, Observations const& da
 void predict(Exec const& exec, MleOptions const& options, Observations const& data,
              MleNeighbours const& model, Progress& progress, MleResult& result) {
   auto const krige = [&](geostat::Locations const& at, Columns const& trend_columns) {
-    auto prediction =
-        geostat::predict(exec, model, result.theta, at,
-                         {.neighbours = std::min<std::int64_t>(2 * options.neighbours, 1000),
-                          .trend_columns = trend_columns,
-                          .nugget = options.nugget(),
-                          .variances = !options.no_variance});
-    return std::pair(prediction, geostat::Simulation{});
+    auto prediction = geostat::predict(exec, model, result.theta, at,
+                                       {.neighbours = local_neighbours(options),
+                                        .trend_columns = trend_columns,
+                                        .nugget = options.nugget(),
+                                        .variances = !options.no_variance});
+    geostat::Simulation simulation;
+    if (options.simulations > 0) {
+      progress.phase(words("simulations at ", at.size(), " locations"));
+      simulation = geostat::simulate(exec, model, result.theta, at,
+                                     {.neighbours = local_neighbours(options),
+                                      .count = options.simulations,
+                                      .seed = options.seed,
+                                      .trend_columns = trend_columns,
+                                      .nugget = options.nugget()});
+    }
+    return std::pair(prediction, simulation);
   };
   predict_by(krige, options, data, progress, result);
 }

@@ -118,6 +118,23 @@ void show_directions(Report& report, MleResult const& result) {
   report.only_screen("range across", text("%.8g", theta.range * theta.ratio));
 }
 
+// The range of each coordinate beyond x.
+void show_axes(Report& report, MleResult const& result) {
+  auto const& theta = result.theta;
+  bool const is_fitted = result.asked && result.asked->directions;
+  auto const* const errors = errors_there(result);
+  for (std::size_t k = 0; k < theta.axes.size(); ++k) {
+    bool const has_error = errors && k < errors->of_axes.size(),
+               at_bound = result.fit && k < result.fit->axis_at_bound.size() &&
+                          result.fit->axis_at_bound[k];
+    report.only_screen("range of " + (k == 0 ? std::string("y") : result.further[k - 1]),
+                       text("%.8g", theta.range * theta.axes[k]) +
+                           plus_minus(has_error ? errors->of_axes[k] : std::nan("")) +
+                           (result.fit && !is_fitted ? "  (fixed by that of x)" : "") +
+                           (at_bound ? "  (AT ITS BOUND)" : ""));
+  }
+}
+
 void show_theta(Report& report, MleResult const& result) {
   bool const on_sphere = geostat::is_on_sphere(result.metric);
   bool const has_errors = result.standard_errors && result.standard_errors->reason.empty();
@@ -131,14 +148,15 @@ void show_theta(Report& report, MleResult const& result) {
     bool const is_fixed = result.fit && result.asked->fixed[k];
     std::string const bound = result.fit ? bound_of(*result.fit, k) : "";
     std::string const unit = k == 1 && on_sphere ? "  km" : "";
-    report.only_screen(label_of(result.theta.family, k),
-                       words(text("%.8g", theta[k]), error_of(result, k, unit),
-                             is_fixed ? "  (fixed)" : "", bound));
+    report.only_screen(
+        k == 1 && result.theta.has_axes() ? "range of x" : label_of(result.theta.family, k),
+        words(text("%.8g", theta[k]), error_of(result, k, unit), is_fixed ? "  (fixed)" : "",
+              bound));
     for (auto const& interval : result.profile_intervals)
       if (interval.parameter == k) tell_interval(report, interval);
   }
   show_second(report, result);
-  show_directions(report, result);
+  result.theta.has_axes() ? show_axes(report, result) : show_directions(report, result);
   report.only_screen(result.theta.second ? "sill (all variances)" : "sill (sigma2 + nugget)",
                      text("%.8g", result.theta.field() + result.theta.nugget));
 }
@@ -148,9 +166,10 @@ void tell_further_reasons(Report& report, MleResult const& result) {
   if (!result.fit) return;
   auto const& errors = result.standard_errors->errors;
   auto const& second = result.fit->theta.second;
-  if (result.asked->directions && std::isnan(errors.of_ratio))
+  bool const has_angle = result.asked->directions && !result.theta.has_axes();
+  if (has_angle && std::isnan(errors.of_ratio))
     report.only_screen("angle and ratio", "none: the data tell nothing of them");
-  else if (result.asked->directions && std::isnan(errors.of_angle))
+  else if (has_angle && std::isnan(errors.of_angle))
     report.only_screen("angle", "none: the ratio may be 1, where there is no direction");
   for (std::size_t k = 0; second && k < (geostat::has_shape(second->family) ? 3u : 2u); ++k) {
     if (std::isfinite(errors.of_second[k]) || result.asked->fixed_second[k]) continue;

@@ -6,6 +6,7 @@
 #include <comm/Strata_Together.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/io/files/Strata_ParseNumber.hpp>
+#include <geostat/vecchia/Strata_VecchiaValidation.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +39,9 @@ std::vector<std::int64_t> folds_of(MleOptions const& options, geostat::Locations
 
 // Rows of a table in the order of the file.
 struct LooTable {
-  std::vector<double> x, y, observed, predicted, sd, residual, z, fold;
+  std::vector<double> x, y;
+  std::vector<Column> further;
+  std::vector<double> observed, predicted, sd, residual, z, fold;
 };
 
 LooTable table_of(Observations const& data, std::vector<std::int64_t> const& folds,
@@ -47,6 +50,10 @@ LooTable table_of(Observations const& data, std::vector<std::int64_t> const& fol
   std::iota(row.begin(), row.end(), 0);
   std::ranges::sort(row, {}, [&](std::size_t i) { return data.locations.numbers[i]; });
   LooTable table;
+  for (std::size_t k = 0; k < data.further.size(); ++k) {
+    table.further.push_back({data.further[k], {}});
+    for (auto const i : row) table.further[k].values.push_back(data.locations.further[k][i]);
+  }
   for (auto const i : row) {
     table.x.push_back(data.locations.x[i]);
     table.y.push_back(data.locations.y[i]);
@@ -74,14 +81,16 @@ std::vector<Outlier> outliers_of(LooTable const& table) {
 }
 
 void write_loo(std::string const& path, bool geographic, LooTable const& table) {
-  write_columns(path, {{geographic ? "lon" : "x", table.x},
-                       {geographic ? "lat" : "y", table.y},
-                       {"observed", table.observed},
-                       {"predicted", table.predicted},
-                       {"sd", table.sd},
-                       {"residual", table.residual},
-                       {"z", table.z},
-                       {"fold", table.fold}});
+  std::vector<Column> columns{{geographic ? "lon" : "x", table.x},
+                              {geographic ? "lat" : "y", table.y},
+                              {"observed", table.observed},
+                              {"predicted", table.predicted},
+                              {"sd", table.sd},
+                              {"residual", table.residual},
+                              {"z", table.z},
+                              {"fold", table.fold}};
+  columns.insert(columns.begin() + 2, table.further.begin(), table.further.end());
+  write_columns(path, columns);
 }
 
 void write_variogram(MleOptions const& options, MleResult const& result) {
@@ -106,21 +115,48 @@ void tell_variogram(MleOptions const& options, Observations const& data, MleResu
   });
 }
 
-void validate(Exec const& exec, MleOptions const& options, Observations const& data,
-              MleFactor& factor, Progress& progress, MleResult& result) {
-  bool const writes = reports(options);
+namespace {
+
+// Residuals by `leave_out` for the folds that were asked for. Collective.
+template <class LeaveOut>
+void validate_by(LeaveOut const& leave_out, MleOptions const& options, Observations const& data,
+                 Progress& progress, MleResult& result) {
+  auto* const comm = options.comm.get();
   tell_variogram(options, data, result);
   if (options.loo.empty()) return;
   progress.phase("leaving observations out");
-  auto const folds = together(factor.comm(), [&] { return folds_of(options, data.locations); });
-  auto const of =
-      geostat::cross_validate(exec, factor, data.values, data.trend, folds, progress.listener());
+  auto const folds = together(comm, [&] { return folds_of(options, data.locations); });
+  geostat::CrossValidation const of = leave_out(folds);
   if (of.info != 0) return;
   auto const table = table_of(data, folds, of);
-  together(factor.comm(), [&] {
-    if (writes) write_loo(options.loo, geostat::is_on_sphere(data.locations.metric), table);
+  together(comm, [&] {
+    if (reports(options))
+      write_loo(options.loo, geostat::is_on_sphere(data.locations.metric), table);
   });
   result.validation = {of, options.folds, outliers_of(table)};
+}
+
+}  // namespace
+
+void validate(Exec const& exec, MleOptions const& options, Observations const& data,
+              MleFactor& factor, Progress& progress, MleResult& result) {
+  auto const leave_out = [&](std::vector<std::int64_t> const& folds) {
+    return geostat::cross_validate(exec, factor, data.values, data.trend, folds,
+                                   progress.listener());
+  };
+  validate_by(leave_out, options, data, progress, result);
+}
+
+void validate(Exec const& exec, MleOptions const& options, Observations const& data,
+              MleNeighbours const& model, Progress& progress, MleResult& result) {
+  auto const leave_out = [&](std::vector<std::int64_t> const& folds) {
+    return geostat::cross_validate(exec, model, result.theta, data.values,
+                                   {.neighbours = local_neighbours(options),
+                                    .folds = folds,
+                                    .approximation = {.neighbours = options.neighbours},
+                                    .on_progress = progress.listener()});
+  };
+  validate_by(leave_out, options, data, progress, result);
 }
 
 }  // namespace strata::apps

@@ -38,9 +38,11 @@ void require_memory(MleOptions const& options, Observations const& data, MleResu
   auto const n = static_cast<double>(result.n), m = static_cast<double>(options.neighbours),
              q = static_cast<double>(data.trend.columns() + 1);
   bool const by_directions = options.anisotropy.is_fitted || result.theta.has_directions();
-  double const numbers = result.theta.second || options.families.second ? 56 + 10 * q
-                         : by_directions                                ? 29 + 7 * q
-                                                                        : 16 + 5 * q;
+  auto const d = static_cast<double>(data.locations.coordinates() - 1), p = 9 + d;
+  double const numbers = options.anisotropy.by_axes ? p * (p + 1) / 2 + p + 2 + q * (p + 1)
+                         : result.theta.second || options.families.second ? 56 + 10 * q
+                         : by_directions                                  ? 29 + 7 * q
+                                                                          : 16 + 5 * q;
   double bytes = n * (8 * (m + 1) + 8 * (q + 3) + 8 * numbers + 200);
   if (result.n <= exact_up_to(options))
     bytes += static_cast<double>(MleFactor::bytes_needed(result.n));
@@ -118,7 +120,7 @@ void estimate_by_neighbours(Exec const& exec, MleOptions const& options, Observa
     progress.phase("the gradient");
     result.gradient = model->gradient(exec, result.theta, all_parameters);
   }
-  tell_variogram(options, data, result);
+  validate(exec, options, data, *model, progress, result);
   if (options.predicts()) predict(exec, options, data, *model, progress, result);
 }
 

@@ -31,7 +31,9 @@ std::string numbers(geostat::MaternCovariance const& theta) {
                     axes = theta.has_directions()
                                ? text(", angle %.4g, ratio %.4g", theta.angle, theta.ratio)
                                : "";
-  return text("sigma2 %.4g, range %.4g", theta.sigma2, theta.range) + shape +
+  std::string others;
+  for (double const axis : theta.axes) others += text(", %.4g", theta.range * axis);
+  return text("sigma2 %.4g, range %.4g", theta.sigma2, theta.range) + others + shape +
          text(", nugget %.4g", theta.nugget) + axes +
          (theta.second ? " + " + numbers_of_second(*theta.second) : "");
 }
@@ -147,6 +149,11 @@ void warn_of_bounds(MleResult& result) {
     if (k == 0 && result.theta.sigma2 < 1e-8 * result.theta.field()) continue;
     warn_of_bound(result, std::string(geostat::parameter_names[k]), theta[k], lower[k], upper[k]);
   }
+  auto const ranges = result.theta.ranges();
+  for (std::size_t k = 0; k < result.fit->axis_at_bound.size(); ++k)
+    if (result.fit->axis_at_bound[k])
+      warn_of_bound(result, "range of " + (k == 0 ? std::string("y") : result.further[k - 1]),
+                    ranges[k + 1], lower[1], upper[1]);
   warn_of_bounds_of_second(result);
 }
 
@@ -204,7 +211,10 @@ bool MleResult::log_det_known() const {
 }
 
 std::int64_t MleResult::free_parameters() const {
-  return std::ranges::count(asked->fixed, false) + trend.columns() + (asked->directions ? 2 : 0) +
+  return std::ranges::count(asked->fixed, false) + trend.columns() +
+         (!asked->directions ? 0
+          : theta.has_axes() ? std::ssize(theta.axes)
+                             : 2) +
          (theta.second ? std::ranges::count(asked->fixed_second, false) : 0);
 }
 

@@ -18,7 +18,7 @@ namespace strata::geostat::detail {
 
 /// Numbers of what a covariance is differentiated by.
 struct EntrySums {
-  double of[derivative_count] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+  double of[derivative_count] = {};
 
   KOKKOS_INLINE_FUNCTION EntrySums& operator+=(EntrySums const& other) {
     for (int k = 0; k < derivative_count; ++k) of[k] += other.of[k];
@@ -48,12 +48,19 @@ KOKKOS_INLINE_FUNCTION ByDirections by_directions(double by_log_range, double tu
           by_log_range * turn * (u * v / squared)};
 }
 
-/// The derivatives of a covariance matrix's entries, evaluated where they are asked for. Those by
-/// stretch and shear are 0 unless wanted. The derivative by nu, if it is not wanted, is any number:
-/// without it there are closed forms for nu = 1/2, 3/2 and 5/2. Known error variances have no
+/// What part of the squared distance of two points, h^2, lies along coordinate 1 + `axis`.
+KOKKOS_INLINE_FUNCTION double part_along(int axis, Location const& a, Location const& b, double h) {
+  if (h == 0) return 0;
+  double const d = (axis == 0 ? b.y - a.y : b.further[axis - 1] - a.further[axis - 1]) / h;
+  return d * d;
+}
+
+/// The derivatives of a covariance matrix's entries, evaluated where they are asked for. Stretch,
+/// shear and single ranges have 0 unless wanted. The one by nu, if it is not wanted, is any
+/// number: without it there are closed forms for nu = 1/2, 3/2 and 5/2. Known errors have no
 /// derivative.
 ///
-/// Memory   24 bytes for each location in MemorySpace, and 2.4 kB a structure; on hosts of many
+/// Memory   40 bytes for each location in MemorySpace, and 2.4 kB a structure; on hosts of many
 ///          locations a table of 108 kB.
 /// Error    see MaternGradient, times sigma2 by nu, and sigma2 / range by range.
 template <class MemorySpace>
@@ -66,6 +73,7 @@ class CovarianceGradient {
       : metric_(locations.metric),
         terms_(exec, c, locations.size() * locations.size() / 2, wanted[By::nu], wanted[By::nu_2]),
         by_directions_(wanted[By::stretch]),
+        axes_(wanted[By::axis] ? static_cast<int>(c.axes.size()) : 0),
         turn_(turn_of(c)),
         points_(points_of<MemorySpace>(exec, Directions(c, wanted[By::stretch])(locations))) {}
 
@@ -74,8 +82,8 @@ class CovarianceGradient {
     auto const& first = terms_.first();
     MaternTerms const m = first(h);
     double by_log_range = first.sigma2 * m.by_log_range;
-    EntrySums sums{{m.value, by_log_range / first.range, first.sigma2 * m.by_nu, i == j ? 1.0 : 0.0,
-                    0.0, 0.0, 0.0, 0.0, 0.0}};
+    EntrySums sums{
+        {m.value, by_log_range / first.range, first.sigma2 * m.by_nu, i == j ? 1.0 : 0.0}};
     if (terms_.has_second()) {
       auto const& second = terms_.second();
       MaternTerms const m2 = second(h);
@@ -85,6 +93,8 @@ class CovarianceGradient {
       sums.of[By::nu_2] = second.sigma2 * m2.by_nu;
       by_log_range += slope;
     }
+    for (int k = 0; k < axes_; ++k)
+      sums.of[By::axis + k] = by_log_range * part_along(k, points_(i), points_(j), h);
     if (!by_directions_) return sums;
     auto const by = detail::by_directions(by_log_range, turn_, points_(i), points_(j));
     sums.of[By::stretch] = by.stretch, sums.of[By::shear] = by.shear;
@@ -95,6 +105,7 @@ class CovarianceGradient {
   Metric metric_;
   AllTerms<MemorySpace, true> terms_;
   bool by_directions_;
+  int axes_;     // by the ranges of so many coordinates
   double turn_;  // sinh(kappa) / kappa
   Points<MemorySpace> points_;
 };

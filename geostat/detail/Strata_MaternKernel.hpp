@@ -68,20 +68,20 @@ class Correlation {
   double nu_;
 };
 
-/// The plane in which a covariance with directions has none: u along the major axis, v across it,
-/// stretched by 1 / ratio.
+/// Coordinates in which a covariance with directions has none: u along the major axis, v across it,
+/// stretched by 1 / ratio. Where each coordinate has a range, all but x are divided by `axes`.
 struct Directions {
   double cosine = 1, sine = 0, stretch = 1;
   bool differ = false;
+  std::vector<double> axes;  ///< Covariance::axes
 
   /// Turned although there are no directions: for derivatives.
   explicit Directions(Covariance const& c, bool turned = false);
-  Location operator()(Location const& at) const {
-    if (!differ) return at;
-    return {at.x * sine + at.y * cosine, (at.x * cosine - at.y * sine) * stretch, at.cosine};
-  }
   /// All of them.
   Locations operator()(Locations locations) const;
+
+ private:
+  Locations along_axes(Locations locations) const;
 };
 
 // A(i, j) for the rows and columns from `first_row` and `first_col` on; below the diagonal of the
@@ -116,18 +116,40 @@ Kokkos::View<Value*, MemorySpace> copy_of(ExecutionSpace const& exec,
 
 /// Locations where kernels read them.
 template <class MemorySpace>
-using Points = Kokkos::View<Location*, MemorySpace>;
+class Points {
+ public:
+  Points() = default;
+  /// Fences `exec`.
+  template <class ExecutionSpace>
+  Points(ExecutionSpace const& exec, Locations const& locations) {
+    auto const count = locations.further.size();
+    std::vector<double> further;
+    std::vector<Location> points;
+    for (std::size_t k = 0; count > 0 && k < locations.x.size(); ++k)
+      for (auto const& one : locations.further) further.push_back(one[k]);
+    if (count > 0)
+      further_ = copy_of<MemorySpace>(exec, further, "strata::CovarianceEntries::further");
+    for (std::size_t k = 0; k < locations.x.size(); ++k)
+      points.push_back(
+          {locations.x[k], locations.y[k], cosine_of_latitude(locations.metric, locations.y[k]),
+           count > 0 ? further_.data() + k * count : nullptr, static_cast<int>(count)});
+    points_ = copy_of<MemorySpace>(exec, points, "strata::CovarianceEntries::points");
+    exec.fence("strata::CovarianceEntries::copied");  // what is on the host dies here
+  }
+
+  KOKKOS_FUNCTION Location const& operator()(std::int64_t i) const { return points_(i); }
+  KOKKOS_FUNCTION Location const* data() const { return points_.data(); }
+  KOKKOS_FUNCTION std::int64_t size() const { return static_cast<std::int64_t>(points_.extent(0)); }
+
+ private:
+  Kokkos::View<Location*, MemorySpace> points_;
+  Kokkos::View<double*, MemorySpace> further_;  // what they point to
+};
 
 // Fences `exec`.
 template <class MemorySpace, class ExecutionSpace>
 Points<MemorySpace> points_of(ExecutionSpace const& exec, Locations const& locations) {
-  std::vector<Location> points;
-  for (std::size_t k = 0; k < locations.x.size(); ++k)
-    points.push_back(
-        {locations.x[k], locations.y[k], cosine_of_latitude(locations.metric, locations.y[k])});
-  auto const copy = copy_of<MemorySpace>(exec, points, "strata::CovarianceEntries::points");
-  exec.fence("strata::CovarianceEntries::copied");  // the points on the host die here
-  return copy;
+  return {exec, locations};
 }
 
 /// A structure of a covariance, sigma2 rho(h / range), where kernels evaluate it.

@@ -109,8 +109,8 @@ double column_product(HostMatrix const& A, std::size_t i, HostMatrix const& B, s
 }  // namespace
 
 template <class Exec>
-NineByNine restricted_information(Exec const& exec, CovarianceFactor<Exec>& factor,
-                                  Trend const& trend, Wanted const& wanted, ManySolves& solves) {
+OfEachTwo restricted_information(Exec const& exec, CovarianceFactor<Exec>& factor,
+                                 Trend const& trend, Wanted const& wanted, ManySolves& solves) {
   std::vector<double> const nothing(static_cast<std::size_t>(factor.order()), 0);
   auto const of_trend = weights(exec, factor, nothing, trend);
   auto const D = products(exec, factor, of_trend.trend, wanted);
@@ -122,7 +122,7 @@ NineByNine restricted_information(Exec const& exec, CovarianceFactor<Exec>& fact
     solve_in_place(exec, factor, D[k], solves);
     e[k] = on_host(exec, D[k]);
   }
-  NineByNine result{};
+  OfEachTwo result{};
   for (std::size_t j = 0; j < wanted.size(); ++j)
     for (std::size_t k = 0; k < wanted.size(); ++k) {
       if (e[j].extent(0) == 0 || e[k].extent(0) == 0) continue;
@@ -135,9 +135,9 @@ NineByNine restricted_information(Exec const& exec, CovarianceFactor<Exec>& fact
   return result;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                         \
-  template NineByNine restricted_information<Exec>(Exec const&, CovarianceFactor<Exec>&, \
-                                                   Trend const&, Wanted const&, ManySolves&);
+#define STRATA_INSTANTIATE(Exec)                                                        \
+  template OfEachTwo restricted_information<Exec>(Exec const&, CovarianceFactor<Exec>&, \
+                                                  Trend const&, Wanted const&, ManySolves&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

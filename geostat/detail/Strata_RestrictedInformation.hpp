@@ -17,9 +17,9 @@ namespace strata::geostat::detail {
 /// Memory   (18 k + 2048) n numbers for k columns of the trend. Cost: n^2 evaluations of entries.
 /// Source   Harville, J. Amer. Statist. Assoc. 72 (1977), doi:10.2307/2286796, section 4.
 template <class ExecutionSpace>
-NineByNine restricted_information(ExecutionSpace const& exec,
-                                  CovarianceFactor<ExecutionSpace>& factor, Trend const& trend,
-                                  Wanted const& wanted, ManySolves& solves);
+OfEachTwo restricted_information(ExecutionSpace const& exec,
+                                 CovarianceFactor<ExecutionSpace>& factor, Trend const& trend,
+                                 Wanted const& wanted, ManySolves& solves);
 
 }  // namespace strata::geostat::detail
 

@@ -218,6 +218,7 @@ AlsoEstimated also_estimated(Fit const& found, FitOptions const& options) {
   result.directions = options.directions;
   result.mean_range_stays = {!options.fixed[1] && found.at_bound[1],
                              !options.fixed_second[1] && found.second_at_bound[1]};
+  result.axis_stays = found.axis_at_bound;
   if (!found.theta.second) return result;
   bool const is_there = found.theta.second->sigma2 > 0;
   for (std::size_t k = 0; k < 3; ++k)

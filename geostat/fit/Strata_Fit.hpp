@@ -47,7 +47,8 @@ struct FitOptions {
   std::array<bool, 4> fixed{};           ///< these stay as in `start`
   /// the same of sigma2, range and nu of a second structure, which `start` and both bounds have
   std::array<bool, 3> fixed_second{};
-  bool directions = false;          ///< angle and ratio are searched, too
+  /// angle and ratio are searched, too; or where `start` has a range for each coordinate, these
+  bool directions = false;
   Trend trend = Mean::Constant;     ///< what is known of the mean
   Search search = Search::Scoring;  ///< the method
   double tolerance = 1e-5;  ///< relative, of each parameter; as fine as the noise lets it be
@@ -80,6 +81,8 @@ struct Fit {
   /// the bound.
   std::array<bool, 4> at_bound{};
   std::array<bool, 3> second_at_bound{};  ///< the same of a second structure's
+  /// The same of the ranges of y and further coordinates, where there are such.
+  std::vector<bool> axis_at_bound = {};
   /// A nugget that is 0, its boundary, is below this at 95 %; NaN: it is not 0, or that is not
   /// known.
   double nugget_below = std::numeric_limits<double>::quiet_NaN();

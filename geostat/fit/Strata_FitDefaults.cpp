@@ -29,6 +29,17 @@ double spread(std::vector<double> values) {
          values[static_cast<std::size_t>(std::floor(0.025 * last))];
 }
 
+// Of the coordinates beyond y.
+double further_extent(Locations const& locations, bool of_most) {
+  double sum = 0;
+  for (auto const& one : locations.further) {
+    auto const [low, high] = std::ranges::minmax(one);
+    double const width = of_most ? spread(one) : high - low;
+    sum += width * width;
+  }
+  return std::sqrt(sum);
+}
+
 double extent(Locations const& locations, double width, double height) {
   bool const globe = is_on_sphere(locations.metric);
   // On the sphere no location is further away than half of the equator.
@@ -38,11 +49,13 @@ double extent(Locations const& locations, double width, double height) {
 
 // Of nearly all places; of all where these coincide.
 double extent(Locations const& locations) {
-  double const of_most = extent(locations, spread(locations.x), spread(locations.y));
+  double const of_most = std::hypot(extent(locations, spread(locations.x), spread(locations.y)),
+                                    further_extent(locations, true));
   if (of_most > 0) return of_most;
   auto const [left, right] = std::ranges::minmax(locations.x);
   auto const [bottom, top] = std::ranges::minmax(locations.y);
-  return extent(locations, right - left, top - bottom);
+  return std::hypot(extent(locations, right - left, top - bottom),
+                    further_extent(locations, false));
 }
 
 // The variance of what a trend leaves, which is more than rounding.

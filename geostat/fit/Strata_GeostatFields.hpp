@@ -184,6 +184,10 @@ constexpr auto fields_of(Fit const*) {
       Field("second_at_bound", &F::second_at_bound,
             "Whether sigma2, range and nu of a second structure are at a bound.",
             {.told = Told::InPython}),
+      Field("axis_at_bound", &F::axis_at_bound,
+            "Whether the ranges of y and further coordinates are at a bound; empty: one range "
+            "holds for all, or they were not fitted.",
+            {.told = Told::InPython}),
       Field("nugget_below", &F::nugget_below,
             "Bound of a nugget that is 0: it is below this at 95 %; not a number: it is not 0, or "
             "that is not known.",
@@ -224,6 +228,8 @@ constexpr auto fields_of(LikelihoodGradient const*) {
             "Derivative by the angle in degrees; not a number: there are no directions."),
       Field("by_ratio", &G::by_ratio,
             "Derivative by the ratio; not a number: there are no directions."),
+      Field("by_axes", &G::by_axes,
+            "Derivatives by `axes`, the ranges of y and further coordinates by the one of x."),
       Field("by_second", &G::by_second,
             "Derivatives by sigma2, range and nu of a second structure; not a number: there is "
             "none.",
@@ -264,6 +270,12 @@ constexpr auto fields_of(StandardErrors const*) {
       Field("of_angle", &E::of_angle,
             "Standard error of the angle, in degrees; not a number: there is none."),
       Field("of_ratio", &E::of_ratio, "Standard error of the ratio; not a number: there is none."),
+      Field("of_axes", &E::of_axes,
+            "Standard errors of the ranges of y and further coordinates; empty: one range "
+            "holds "
+            "for all."),
+      Field("of_logarithm_of_axes", &E::of_logarithm_of_axes,
+            "Standard errors of their logarithms."),
       Field("of_second", &E::of_second,
             "Standard errors of sigma2, range and nu of a second structure; NaN: there is none."),
       Field("of_logarithm_of_second", &E::of_logarithm_of_second,

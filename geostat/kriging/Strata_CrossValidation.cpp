@@ -199,7 +199,14 @@ class Validation {
   detail::ManySolves solves_;
 };
 
-void summarise(CrossValidation& result) {
+void check_folds(std::int64_t n, std::int64_t k) {
+  STRATA_REQUIRE(ValueError, k >= 2 && k <= n, "folds: ", k, " of ", n,
+                 " observations, must be at least 2 and no more than these");
+}
+
+}  // namespace
+
+void detail::summarise(CrossValidation& result) {
   constexpr std::array<double, 3> quantiles = {0.6744897501960817, 1.6448536269514722,
                                                1.959963984540054};
   double count = 0;
@@ -221,13 +228,6 @@ void summarise(CrossValidation& result) {
   result.mean_square_z /= count;
   for (double& part : result.coverage) part /= count;
 }
-
-void check_folds(std::int64_t n, std::int64_t k) {
-  STRATA_REQUIRE(ValueError, k >= 2 && k <= n, "folds: ", k, " of ", n,
-                 " observations, must be at least 2 and no more than these");
-}
-
-}  // namespace
 
 template <class Exec>
 CrossValidation cross_validate(Exec const& exec, CovarianceFactor<Exec>& factor,
@@ -252,7 +252,7 @@ CrossValidation cross_validate(Exec const& exec, CovarianceFactor<Exec>& factor,
     for (std::size_t i = 0; i < folds.size(); ++i)
       members[folds[i]].push_back(static_cast<std::int64_t>(i));
     folds.empty() ? validation.leave_one_out() : validation.leave_out(members);
-    summarise(result);
+    detail::summarise(result);
   }
   if (!factor.info().ok()) {
     result = CrossValidation();

@@ -62,6 +62,13 @@ std::vector<std::int64_t> random_folds(std::int64_t n, std::int64_t k, std::uint
 /// The same by regions: k stretches of Hilbert's curve, so that neighbours are left out together.
 std::vector<std::int64_t> block_folds(Locations const& locations, std::int64_t k);
 
+namespace detail {
+
+/// Means and coverage by the residuals and variances that are there.
+void summarise(CrossValidation& result);
+
+}  // namespace detail
+
 }  // namespace strata::geostat
 
 #endif

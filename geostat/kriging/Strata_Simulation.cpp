@@ -18,14 +18,13 @@
 
 namespace strata::geostat {
 
-namespace {
-
-// Box and Muller, as a synthetic field's; number j of field i.
-double normal_number(std::uint64_t seed, std::int64_t place, std::int64_t field) {
+double detail::normal_number(std::uint64_t seed, std::int64_t place, std::int64_t field) {
   auto const i = static_cast<std::uint64_t>(place), j = 2 * static_cast<std::uint64_t>(field);
   return std::sqrt(-2 * std::log(uniform(seed, i, 6 + j))) *
          std::cos(2 * std::numbers::pi * uniform(seed, i, 7 + j));
 }
+
+namespace {
 
 template <class Exec, class Block>
 void clear_above_diagonal(Exec const& exec, Block const& L) {
@@ -107,7 +106,7 @@ class Conditional {
     std::int64_t const N = at_.size();
     HostMatrix const fields = allocate_host_matrix("strata::geostat::simulate::fields", N, count);
     for (std::int64_t j = 0; j < count; ++j)
-      for (std::int64_t i = 0; i < N; ++i) fields(i, j) = normal_number(seed, i, j);
+      for (std::int64_t i = 0; i < N; ++i) fields(i, j) = detail::normal_number(seed, i, j);
     auto const g = allocate<Block>(exec_, "strata::geostat::simulate::g", N, count),
                x = allocate<Block>(exec_, "strata::geostat::simulate::x", N, count);
     Kokkos::deep_copy(exec_, g, fields);

@@ -54,6 +54,13 @@ template <class ExecutionSpace>
                                   Trend const& trend = Mean::Constant,
                                   SimulationOptions const& options = {});
 
+namespace detail {
+
+/// A normal number of a field at a place, by Box and Muller, the same on every backend.
+double normal_number(std::uint64_t seed, std::int64_t place, std::int64_t field);
+
+}  // namespace detail
+
 }  // namespace strata::geostat
 
 #endif

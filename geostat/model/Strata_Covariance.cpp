@@ -140,6 +140,18 @@ void Covariance::check() const {
   require(std::abs(angle) <= 360, "angle", angle, "in [-360, 360], in degrees");
   require(ratio >= 1e-6 && ratio <= 1, "ratio", ratio,
           "in [1e-6, 1]: the range across the major axis by that along it");
+  STRATA_REQUIRE(ValueError, axes.empty() || !has_directions(), title_of(family),
+                 " covariance: a range for each coordinate goes with no ratio, and this is ",
+                 ratio);
+  for (double const axis : axes)
+    require(axis >= 1e-12 && axis <= 1e12, "the range of a coordinate by that of x", axis,
+            "in [1e-12, 1e12]");
+}
+
+std::vector<double> Covariance::ranges() const {
+  std::vector<double> result = {range};
+  for (double const axis : axes) result.push_back(range * axis);
+  return result;
 }
 
 double Covariance::operator()(double h) const {

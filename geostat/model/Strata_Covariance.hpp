@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace strata::geostat {
 
@@ -49,10 +50,13 @@ struct Covariance {
   double ratio = 1;                ///< range across the major axis by that along it; in (0, 1]
   /// a second structure, which is added; it has the same angle and ratio
   std::optional<SecondStructure> second = {};
+  /// Ranges of y and further coordinates by `range`, x's own; empty: one range for all. A second
+  /// structure has the same ratios.
+  std::vector<double> axes = {};
 
-  /// C(h) for h >= 0 along the major axis, without the nugget; on the host. What depends on nu is
-  /// worked out, in a fraction of a millisecond, when a thread's nu is another than in its last
-  /// call.
+  /// C(h) for h >= 0 along the major axis, or x, without the nugget; on the host. What depends on
+  /// nu is worked out, in a fraction of a millisecond, when a thread's nu is another than in its
+  /// last call.
   double operator()(double h) const;
   /// nu as Matern's functions take it: 1/2 of the exponential.
   double order() const { return family == Family::Exponential ? 0.5 : nu; }
@@ -60,6 +64,10 @@ struct Covariance {
   double field() const { return sigma2 + (second ? second->sigma2 : 0); }
   /// Whether directions differ.
   bool has_directions() const { return ratio != 1; }
+  /// Whether each coordinate has a range.
+  bool has_axes() const { return !axes.empty(); }
+  /// The range of each coordinate, x's first; of all where they have one.
+  std::vector<double> ranges() const;
 
   /// Throws   ValueError that names the parameter out of range or not finite.
   void check() const;

@@ -15,8 +15,8 @@ namespace strata::geostat {
 namespace {
 
 using detail::By;
-using detail::Nine;
-using detail::NineByNine;
+using detail::OfEach;
+using detail::OfEachTwo;
 using detail::Wanted;
 constexpr double not_there = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t main_four = 4;
@@ -24,9 +24,9 @@ constexpr double degree = 0.017453292519943295769;  // in radians
 
 // The inverse of a correlation-like matrix of the parameters in `which`, by Cholesky; false if a
 // pivot is below 1e-10.
-bool invert(NineByNine& R, std::vector<std::size_t> const& which) {
+bool invert(OfEachTwo& R, std::vector<std::size_t> const& which) {
   std::size_t const m = which.size();
-  NineByNine L{}, W{};  // W = L^-1
+  OfEachTwo L{}, W{};  // W = L^-1
   for (std::size_t j = 0; j < m; ++j) {
     for (std::size_t i = j; i < m; ++i) {
       double sum = R[which[i]][which[j]];
@@ -68,7 +68,7 @@ double error_of_ratio(StandardErrors const& errors, Covariance const& theta) {
 
 // The information where the ranges along the major axis stay. The stretch keeps the geometric means
 // instead, so that d / d kappa is less by half of what log range makes.
-NineByNine with_major_ranges(NineByNine I, Covariance const& theta, AlsoEstimated const& also) {
+OfEachTwo with_major_ranges(OfEachTwo I, Covariance const& theta, AlsoEstimated const& also) {
   auto const subtract = [&](std::size_t of, double scale) {
     if (std::isnan(I[of][of]) || std::isnan(I[By::stretch][By::stretch])) return;
     for (std::size_t k = 0; k < I.size(); ++k) I[By::stretch][k] -= scale * I[of][k];
@@ -79,19 +79,36 @@ NineByNine with_major_ranges(NineByNine I, Covariance const& theta, AlsoEstimate
   return I;
 }
 
-NineByNine all_of(FisherInformation const& information) {
-  NineByNine I = information.of_all;
+// The information where the ranges of the other coordinates stay, not `axes`.
+OfEachTwo with_single_ranges(OfEachTwo I, Covariance const& theta) {
+  auto const axes = theta.axes.size();
+  if (std::isnan(I[By::range][By::range])) return I;
+  for (std::size_t k = 0; k < I.size(); ++k)
+    for (std::size_t axis = By::axis; axis < By::axis + axes; ++axis)
+      I[By::range][k] -= I[axis][k] / theta.range;
+  for (std::size_t k = 0; k < I.size(); ++k)
+    for (std::size_t axis = By::axis; axis < By::axis + axes; ++axis)
+      I[k][By::range] -= I[k][axis] / theta.range;
+  return I;
+}
+
+OfEachTwo all_of(FisherInformation const& information) {
+  OfEachTwo I = information.of_all;
   for (std::size_t j = 0; j < main_four; ++j)
     for (std::size_t k = 0; k < main_four; ++k) I[j][k] = information.of[j][k];
   return I;
 }
 
 // Errors of what stands beside the main_four parameters, from the variances' roots.
-void take_further(Nine const& error, Covariance const& theta, StandardErrors& result) {
+void take_further(OfEach const& error, Covariance const& theta, StandardErrors& result) {
   double const kappa = -std::log(theta.ratio);
   result.of_ratio = theta.ratio * error[By::stretch];
   bool const has_direction = kappa > error[By::stretch];
   result.of_angle = has_direction ? error[By::shear] / (2 * kappa) / degree : not_there;
+  for (std::size_t k = 0; k < theta.axes.size(); ++k) {
+    result.of_logarithm_of_axes.push_back(error[By::axis + k]);
+    result.of_axes.push_back(theta.range * theta.axes[k] * error[By::axis + k]);
+  }
   if (!theta.second) return;
   std::array<double, 3> const values = {theta.second->sigma2, theta.second->range,
                                         theta.second->nu};
@@ -118,11 +135,14 @@ StandardErrors standard_errors(FisherInformation const& information, Covariance 
   result.correlation = {result.of, result.of, result.of, result.of};
   result.of_logarithm_of_ratio = result.of_angle = result.of_ratio = not_there;
   result.of_second = result.of_logarithm_of_second = {not_there, not_there, not_there};
-  Wanted const all = {estimated[0],   estimated[1],    estimated[2],
-                      estimated[3],   also.directions, also.directions,
-                      also.second[0], also.second[1],  also.second[2]};
-  NineByNine const I =
-      also.directions ? with_major_ranges(all_of(information), theta, also) : all_of(information);
+  bool const turned = also.directions && !theta.has_axes();
+  Wanted all = {estimated[0], estimated[1],   estimated[2],   estimated[3],  turned,
+                turned,       also.second[0], also.second[1], also.second[2]};
+  for (std::size_t k = 0; k < theta.axes.size(); ++k)
+    all[By::axis + k] = also.directions && !(k < also.axis_stays.size() && also.axis_stays[k]);
+  OfEachTwo I = all_of(information);
+  if (also.directions)
+    I = turned ? with_major_ranges(I, theta, also) : with_single_ranges(I, theta);
   std::vector<std::size_t> which;
   for (std::size_t k = 0; k < all.size(); ++k) {
     std::string const reason = why_none(information, I[k][k], all[k]);
@@ -130,7 +150,7 @@ StandardErrors standard_errors(FisherInformation const& information, Covariance 
     if (k < main_four) result.reasons[k] = reason;
   }
   // R = D^-1 I D^-1 with ones on its diagonal.
-  NineByNine R{};
+  OfEachTwo R{};
   for (auto const j : which)
     for (auto const k : which) R[j][k] = I[j][k] / std::sqrt(I[j][j] * I[k][k]);
   if (!invert(R, which)) {
@@ -140,7 +160,7 @@ StandardErrors standard_errors(FisherInformation const& information, Covariance 
     return result;
   }
   Parameters const values = parameters_of(theta);
-  Nine error;
+  OfEach error;
   error.fill(not_there);
   for (auto const j : which) {
     error[j] = std::sqrt(R[j][j] / I[j][j]);
@@ -151,7 +171,8 @@ StandardErrors standard_errors(FisherInformation const& information, Covariance 
       if (k < main_four) result.correlation[j][k] = R[j][k] / std::sqrt(R[j][j] * R[k][k]);
   }
   take_further(error, theta, result);
-  result.of_logarithm_of_ratio = theta.second ? not_there : error_of_ratio(result, theta);
+  result.of_logarithm_of_ratio =
+      theta.second || theta.has_axes() ? not_there : error_of_ratio(result, theta);
   return result;
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace strata::geostat {
 
@@ -19,7 +20,7 @@ struct FisherInformation {
   /// directions the range always has it.
   std::array<Parameters, 4> of{};
   /// The same with stretch, shear and a second structure's parameters, in the order of detail::By.
-  detail::NineByNine of_all{};
+  detail::OfEachTwo of_all{};
   double backward_error = 0;    ///< normwise, the largest of all solves that were refined
   bool solve_converged = true;  ///< all of them met their tolerance
   double seconds = 0;           ///< time of the whole evaluation
@@ -38,22 +39,28 @@ struct StandardErrors {
   /// correlation of the estimates, and of their logarithms
   std::array<Parameters, 4> correlation{};
   std::array<std::string, 4> reasons;  ///< why there is none; empty: there is one
-  /// The error of log (sigma2 / range^(2 nu)), which many observations in one region make known;
-  /// NaN without the errors of sigma2 and range, and where the covariance is not Matern's.
+  /// The error of log (sigma2 / range^(2 nu)), which many observations in one region make known.
+  /// NaN without the errors of sigma2 and range, and where the covariance is not Matern's with one
+  /// range.
   double of_logarithm_of_ratio = 0;
   double of_angle = 0;  ///< degrees; NaN: it was not estimated, or there is hardly a direction
   double of_ratio = 0;  ///< NaN: it was not estimated
+  /// Errors of the ranges of y and further coordinates, and of their logarithms, where each
+  /// coordinate has a range.
+  std::vector<double> of_axes = {}, of_logarithm_of_axes = {};
   std::array<double, 3> of_second{};               ///< errors of sigma2, range and nu; NaN: none
   std::array<double, 3> of_logarithm_of_second{};  ///< the same of the logarithms
 };
 
 /// What was estimated beside the four parameters.
 struct AlsoEstimated {
-  bool directions = false;       ///< angle and ratio
+  bool directions = false;       ///< angle and ratio, or a range for each coordinate
   std::array<bool, 3> second{};  ///< sigma2, range and nu of the second structure
   /// Whether a range ended at its bound, of the first structure and the second. With directions
   /// that is the bound of both axes' geometric mean, which stays then; else the major range stays.
   std::array<bool, 2> mean_range_stays{};
+  /// Whether the range of y, or of a further coordinate, ended at its bound; empty: none did.
+  std::vector<bool> axis_stays = {};
 };
 
 /// The standard errors of the parameters that were estimated, the others being known.

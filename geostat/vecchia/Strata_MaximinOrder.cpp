@@ -97,28 +97,37 @@ double move_to_origin(std::vector<Place>& places) {
 
 }  // namespace
 
-std::vector<std::array<double, 3>> detail::places_in_space(Locations const& locations) {
-  std::vector<Place> places;
+template <std::size_t D>
+std::vector<std::array<double, D>> detail::places_in_space(Locations const& locations) {
+  std::vector<std::array<double, D>> places;
   bool const is_plane = locations.metric == Metric::Euclidean;
   for (std::size_t i = 0; i < locations.x.size(); ++i) {
     double const x = locations.x[i], y = locations.y[i];
     double const lon = radians_per_degree * x, lat = radians_per_degree * y;
-    places.push_back(is_plane ? Place{x, y, 0}
-                              : Place{std::cos(lat) * std::cos(lon), std::cos(lat) * std::sin(lon),
-                                      std::sin(lat)});
+    std::array<double, D> place{x, y};
+    if (!is_plane)
+      place = {std::cos(lat) * std::cos(lon), std::cos(lat) * std::sin(lon), std::sin(lat)};
+    for (std::size_t k = 0; k < std::min(locations.further.size(), D - 2); ++k)
+      place[k + 2] = locations.further[k][i];
+    places.push_back(place);
   }
   return places;
 }
 
+template std::vector<std::array<double, 3>> detail::places_in_space<3>(Locations const&);
+template std::vector<std::array<double, most_coordinates>>
+detail::places_in_space<most_coordinates>(Locations const&);
+
 std::vector<std::int64_t> maximin_order(Locations const& locations) {
   check_locations(locations);
-  auto places = detail::places_in_space(locations);
+  auto places = detail::places_in_space<3>(locations);
   auto const n = static_cast<std::size_t>(locations.size());
   std::vector<std::int64_t> left(n), order;
   std::iota(left.begin(), left.end(), 0);
   if (n < 2) return left;
   std::ranges::sort(left, {},
                     [](std::int64_t i) { return random_bits(0, static_cast<std::uint64_t>(i)); });
+  if (locations.coordinates() > 3) return left;
   constexpr double least_side = 0x1p-40;
   double const extent = move_to_origin(places);
   // What is covered stays so until the radius is below the distance that was found.

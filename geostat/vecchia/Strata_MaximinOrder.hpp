@@ -6,6 +6,7 @@
 #include <geostat/Strata_Locations.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace strata::geostat {
 /// Layers of a radius r, each 2^(-1/2) times the one before, take locations with nothing taken
 /// within r, in the order of a hash of their position. So each location is at least 2^(-1/2) times
 /// as far from those before it as the farthest that was left.
+///
+/// With more than three coordinates the order is the hash's: neighbours are many there anyway.
 ///
 /// Result   a permutation of 0 ... n-1: position k of the order belongs to location order[k]. It is
 ///          the same on all machines. Locations nearer than 2^-40 times the extent to one before,
@@ -30,9 +33,10 @@ std::vector<std::int64_t> maximin_order(Locations const& locations);
 
 namespace detail {
 
-/// Coordinates whose Euclidean distances grow with the metric's: x and y, or for the sphere
-/// coordinates in space on a sphere of radius 1.
-std::vector<std::array<double, 3>> places_in_space(Locations const& locations);
+/// Coordinates whose Euclidean distances grow with the metric's: their own up to D, and zeros, or
+/// for the sphere coordinates in space on a sphere of radius 1. D is 3 or 8.
+template <std::size_t D>
+std::vector<std::array<double, D>> places_in_space(Locations const& locations);
 
 }  // namespace detail
 

@@ -20,10 +20,11 @@ namespace detail {
 namespace {
 
 // 0 inside.
-double squared_distance_to_box(std::array<double, 3> const& here, std::array<double, 3> const& low,
-                               std::array<double, 3> const& high) {
+template <std::size_t D>
+double squared_distance_to_box(std::array<double, D> const& here, std::array<double, D> const& low,
+                               std::array<double, D> const& high) {
   double sum = 0;
-  for (std::size_t d = 0; d < 3; ++d) {
+  for (std::size_t d = 0; d < D; ++d) {
     double const beyond = std::max({low[d] - here[d], here[d] - high[d], 0.0});
     sum += beyond * beyond;
   }
@@ -32,7 +33,8 @@ double squared_distance_to_box(std::array<double, 3> const& here, std::array<dou
 
 }  // namespace
 
-NeighbourTree::NeighbourTree(std::vector<Place> places, std::vector<std::int32_t> rank)
+template <std::size_t D>
+NeighbourTree<D>::NeighbourTree(std::vector<Place> places, std::vector<std::int32_t> rank)
     : places_(std::move(places)),
       rank_(std::move(rank)),
       leaves_(std::bit_ceil((places_.size() + leaf - 1) / leaf)),
@@ -40,9 +42,10 @@ NeighbourTree::NeighbourTree(std::vector<Place> places, std::vector<std::int32_t
   constexpr double far = std::numeric_limits<double>::infinity();
   for (std::size_t k = nodes_.size(); k-- > 0;) {
     Node& node = nodes_[k];
-    node = {{far, far, far}, {-far, -far, -far}, std::numeric_limits<std::int32_t>::max()};
+    node.low.fill(far), node.high.fill(-far);
+    node.least = std::numeric_limits<std::int32_t>::max();
     auto const widen = [&node](Place const& low, Place const& high, std::int32_t least) {
-      for (std::size_t d = 0; d < 3; ++d) {
+      for (std::size_t d = 0; d < D; ++d) {
         node.low[d] = std::min(node.low[d], low[d]);
         node.high[d] = std::max(node.high[d], high[d]);
       }
@@ -59,13 +62,14 @@ NeighbourTree::NeighbourTree(std::vector<Place> places, std::vector<std::int32_t
   }
 }
 
-void NeighbourTree::see_leaf(std::size_t number, Place const& here, std::int32_t limit,
-                             std::size_t m, std::vector<Candidate>& heap) const {
+template <std::size_t D>
+void NeighbourTree<D>::see_leaf(std::size_t number, Place const& here, std::int32_t limit,
+                                std::size_t m, std::vector<Candidate>& heap) const {
   std::size_t const begin = number * leaf, end = std::min(begin + leaf, places_.size());
   for (std::size_t i = begin; i < end; ++i) {
     if (rank_[i] >= limit) continue;
     double distance = 0;
-    for (std::size_t d = 0; d < 3; ++d)
+    for (std::size_t d = 0; d < D; ++d)
       distance += (places_[i][d] - here[d]) * (places_[i][d] - here[d]);
     Candidate const candidate{distance, rank_[i], static_cast<std::int32_t>(i)};
     if (heap.size() == m) {
@@ -78,8 +82,9 @@ void NeighbourTree::see_leaf(std::size_t number, Place const& here, std::int32_t
   }
 }
 
-void NeighbourTree::nearest(Place const& here, std::int32_t limit, std::size_t m,
-                            std::vector<std::int32_t>& found) const {
+template <std::size_t D>
+void NeighbourTree<D>::nearest(Place const& here, std::int32_t limit, std::size_t m,
+                               std::vector<std::int32_t>& found) const {
   found.clear();
   if (m == 0 || places_.empty()) return;
   std::vector<Candidate> heap;
@@ -114,17 +119,19 @@ void NeighbourTree::nearest(Place const& here, std::int32_t limit, std::size_t m
 
 namespace {
 
-std::vector<std::array<double, 3>> permuted(std::vector<std::array<double, 3>> const& places,
+template <std::size_t D>
+std::vector<std::array<double, D>> permuted(std::vector<std::array<double, D>> const& places,
                                             std::vector<std::int64_t> const& order) {
-  std::vector<std::array<double, 3>> result;
+  std::vector<std::array<double, D>> result;
   for (auto const k : order) result.push_back(places[static_cast<std::size_t>(k)]);
   return result;
 }
 
 // The lists of places from `begin` to `end`, by one thread.
+template <std::size_t D>
 struct Query {
-  NeighbourTree const& tree;
-  std::vector<std::array<double, 3>> const& of;
+  NeighbourTree<D> const& tree;
+  std::vector<std::array<double, D>> const& of;
   std::vector<std::int32_t> const& limits;   // in ranks
   std::vector<std::int64_t> const& along;    // the location of each place of the tree
   std::vector<std::int64_t> const& offsets;  // where lists begin
@@ -147,14 +154,38 @@ struct Query {
   }
 };
 
-void run(Query const& query) {
+template <std::size_t D>
+void run(Query<D> const& query) {
   using Host = Kokkos::DefaultHostExecutionSpace;
   using Policy = Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>>;
   Host const exec;
-  auto const chunks =
-      static_cast<std::int64_t>((query.of.size() + Query::chunk - 1) / Query::chunk);
+  auto const chunks = static_cast<std::int64_t>((query.of.size() + query.chunk - 1) / query.chunk);
   Kokkos::parallel_for("strata::geostat::nearest_neighbours", Policy(exec, 0, chunks), query);
   exec.fence("strata::geostat::nearest_neighbours");
+}
+
+// The lists of the n nearest of all locations that come before each by its rank, along the curve.
+template <std::size_t D>
+void find_before(Locations const& locations, std::vector<std::int32_t> const& rank,
+                 NeighbourLists& result) {
+  auto const along = hilbert_order(locations.x, locations.y);
+  auto const places = places_in_space<D>(locations);
+  std::vector<std::int32_t> rank_along;
+  for (auto const i : along) rank_along.push_back(rank[static_cast<std::size_t>(i)]);
+  NeighbourTree<D> const tree(permuted(places, along), rank_along);
+  run<D>({tree, places, rank, along, result.offsets, result.members, along});
+}
+
+// The same of all locations for each of others.
+template <std::size_t D>
+void find_nearest(Locations const& locations, Locations const& of, NeighbourLists& result) {
+  auto const along = hilbert_order(locations.x, locations.y);
+  std::vector<std::int32_t> const rank(along.begin(), along.end());
+  NeighbourTree<D> const tree(permuted(places_in_space<D>(locations), along), rank);
+  std::vector<std::int64_t> visited(of.x.size());
+  std::iota(visited.begin(), visited.end(), 0);
+  std::vector<std::int32_t> const limits(of.x.size(), std::numeric_limits<std::int32_t>::max());
+  run<D>({tree, places_in_space<D>(of), limits, along, result.offsets, result.members, visited});
 }
 
 void check_count(char const* function, std::int64_t m, std::int64_t n) {
@@ -186,12 +217,10 @@ NeighbourLists ordered_neighbours(Locations const& locations, std::span<std::int
   for (std::size_t i = 0; i < n; ++i)
     result.offsets.push_back(result.offsets.back() + std::min<std::int64_t>(m, rank[i]));
   result.members.resize(static_cast<std::size_t>(result.offsets.back()));
-  auto const along = hilbert_order(locations.x, locations.y);
-  auto const places = detail::places_in_space(locations);
-  std::vector<std::int32_t> rank_along;
-  for (auto const i : along) rank_along.push_back(rank[static_cast<std::size_t>(i)]);
-  detail::NeighbourTree const tree(detail::permuted(places, along), rank_along);
-  detail::run({tree, places, rank, along, result.offsets, result.members, along});
+  if (locations.coordinates() <= 3)
+    detail::find_before<3>(locations, rank, result);
+  else
+    detail::find_before<most_coordinates>(locations, rank, result);
   return result;
 }
 
@@ -201,6 +230,9 @@ NeighbourLists nearest_neighbours(Locations const& locations, Locations const& o
   detail::check_count("nearest_neighbours", m, std::max(locations.size(), of.size()));
   STRATA_REQUIRE(ValueError, locations.metric == of.metric,
                  "nearest_neighbours: the locations differ in their metric");
+  STRATA_REQUIRE(ValueError, locations.coordinates() == of.coordinates(),
+                 "nearest_neighbours: locations with ", locations.coordinates(),
+                 " coordinates, of others with ", of.coordinates());
   auto const n = static_cast<std::size_t>(locations.size()),
              count = static_cast<std::size_t>(of.size());
   NeighbourLists result;
@@ -208,15 +240,10 @@ NeighbourLists nearest_neighbours(Locations const& locations, Locations const& o
     result.offsets.push_back(result.offsets.back() + std::min(m, locations.size()));
   result.members.resize(static_cast<std::size_t>(result.offsets.back()));
   if (n == 0) return result;
-  auto const along = hilbert_order(locations.x, locations.y);
-  std::vector<std::int32_t> rank(along.begin(), along.end());
-  detail::NeighbourTree const tree(detail::permuted(detail::places_in_space(locations), along),
-                                   rank);
-  std::vector<std::int64_t> visited(count);
-  std::iota(visited.begin(), visited.end(), 0);
-  std::vector<std::int32_t> const limits(count, std::numeric_limits<std::int32_t>::max());
-  detail::run(
-      {tree, detail::places_in_space(of), limits, along, result.offsets, result.members, visited});
+  if (locations.coordinates() <= 3)
+    detail::find_nearest<3>(locations, of, result);
+  else
+    detail::find_nearest<most_coordinates>(locations, of, result);
   return result;
 }
 

@@ -29,19 +29,20 @@ struct NeighbourLists {
 namespace detail {
 
 /// Boxes around stretches of Hilbert's curve, two by two: a tree in which the nearest places are
-/// found. Places are given along the curve.
+/// found. Places of D coordinates, 3 or 8, are given along the curve.
+template <std::size_t D>
 class NeighbourTree {
  public:
   /// `rank` is the position of each place in an order.
-  NeighbourTree(std::vector<std::array<double, 3>> places, std::vector<std::int32_t> rank);
+  NeighbourTree(std::vector<std::array<double, D>> places, std::vector<std::int32_t> rank);
 
   /// The m places nearest to `here` whose rank is below `limit`, the nearest first; of two as far
   /// the one of less rank. `found` has room for them.
-  void nearest(std::array<double, 3> const& here, std::int32_t limit, std::size_t m,
+  void nearest(std::array<double, D> const& here, std::int32_t limit, std::size_t m,
                std::vector<std::int32_t>& found) const;
 
  private:
-  using Place = std::array<double, 3>;
+  using Place = std::array<double, D>;
   struct Node {
     Place low, high;
     std::int32_t least;  // rank
@@ -74,6 +75,7 @@ class NeighbourTree {
 /// Memory   4 m n bytes, the result, and 200 n. Cost: O(n (m + log n)) for locations that are
 ///          spread out, by all threads of the host.
 /// Throws   ValueError if m < 0, or `order` is no permutation; what `check_locations` throws.
+///          `nearest_neighbours` also if the locations differ in metric or coordinates.
 NeighbourLists ordered_neighbours(Locations const& locations, std::span<std::int64_t const> order,
                                   std::int64_t m);
 

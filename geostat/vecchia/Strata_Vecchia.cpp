@@ -134,6 +134,7 @@ std::int64_t first_without_variance(Exec const& exec,
 // What is differentiated by beside the range and the variances.
 struct Also {
   bool nu = false, directions = false, nu_2 = false;
+  int axes = 0;  // ranges of so many coordinates
 };
 
 template <bool derivatives, class Exec>
@@ -144,7 +145,7 @@ void launch(Exec const& exec, detail::VecchiaData<typename Exec::memory_space> c
   using Policy = Kokkos::TeamPolicy<Exec>;
   constexpr std::size_t most_in_fast_memory = 40960;  // beyond it only some devices have it
   int const ld = static_cast<int>(data.largest);
-  Kernel kernel{{exec, c, data.locations.metric, data.pairs, by.nu, by.nu_2},
+  Kernel kernel{{exec, c, data.locations, data.pairs, by.nu, by.nu_2},
                 data.blocks,
                 points,
                 data.errors,
@@ -153,6 +154,7 @@ void launch(Exec const& exec, detail::VecchiaData<typename Exec::memory_space> c
                 by.directions,
                 c.second.has_value(),
                 by.nu_2,
+                by.axes,
                 ld,
                 0,
                 rows};
@@ -238,22 +240,25 @@ VecchiaSums Vecchia<Exec>::sums(Exec const& exec, MaternCovariance const& shape,
                                 bool by_nu, bool by_directions) const {
   Region const region(exec, "strata::geostat::vecchia::sums");
   Locations const& locations = data_->locations;
-  check_covariance(shape, {.x = {}, .y = {}, .metric = locations.metric});  // these are checked
+  // These are checked.
+  check_covariance(shape, {.x = {}, .y = {}, .metric = locations.metric});
   if (data_->needs_nugget && shape.nugget == 0) check_distinct(locations);
   using Space = typename Exec::memory_space;
-  bool const has_second = shape.second.has_value();
+  bool const has_second = shape.second.has_value(), turned = by_directions && !shape.has_axes();
+  int const axes = by_directions ? static_cast<int>(shape.axes.size()) : 0;
   ResponseColumns const columns{static_cast<int>(data_->columns.extent(1)),
-                                has_second      ? detail::derivative_count
+                                axes > 0        ? static_cast<int>(detail::By::axis) + axes
+                                : has_second    ? 9
                                 : by_directions ? 6
                                                 : 4};
   auto const points =
-      shape.has_directions() || by_directions
-          ? detail::points_of<Space>(exec, detail::Directions(shape, by_directions)(locations))
+      shape.has_directions() || shape.has_axes() || by_directions
+          ? detail::points_of<Space>(exec, detail::Directions(shape, turned)(locations))
           : data_->points;
   auto const rows = allocate<detail::ResponseRows<Space>>(exec, "strata::geostat::vecchia::rows",
                                                           size(), columns.size(derivatives));
-  Also const by{by_nu && has_shape(shape.family), by_directions,
-                has_second && has_shape(shape.second->family)};
+  Also const by{by_nu && has_shape(shape.family), turned,
+                has_second && has_shape(shape.second->family), axes};
   derivatives ? launch<true>(exec, *data_, points, shape, by, rows)
               : launch<false>(exec, *data_, points, shape, {}, rows);
   auto result =
@@ -316,7 +321,7 @@ detail::LikelihoodDerivatives Vecchia<Exec>::derivatives(VecchiaSums const& sums
                                                          detail::Wanted const& wanted) const {
   auto const k = static_cast<std::size_t>(data_->trend.columns()), q = k + 1;
   bool const restricted = data_->trend.criterion() == Criterion::REML;
-  detail::Nine by{};
+  detail::OfEach by{};
   for (std::size_t j = 0; j < by.size(); ++j) {
     if (sums.G_by[j].empty()) continue;
     // The form is (1, -b)' G (1, -b) for the best b, and log det A has the slope tr(A^-1 A_j).
@@ -357,8 +362,9 @@ template <class Exec>
 LikelihoodGradient Vecchia<Exec>::gradient(Exec const& exec, MaternCovariance const& c,
                                            std::array<bool, 4> const& wanted) const {
   Stopwatch const watch;
-  auto const by = detail::wanted_of(c, wanted, c.has_directions());
-  auto const all = sums(exec, c, true, wanted[2], c.has_directions());
+  bool const directions = c.has_directions() || c.has_axes();
+  auto const by = detail::wanted_of(c, wanted, directions);
+  auto const all = sums(exec, c, true, wanted[2], directions);
   LikelihoodGradient result = derivatives(all, profile(all, 1), c, by).gradient;
   result.seconds = watch.seconds();
   return result;

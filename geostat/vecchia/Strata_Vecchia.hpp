@@ -62,9 +62,9 @@ struct VecchiaSums {
   std::int64_t info = 0;
   double log_det = 0, rounding = 0, form_rounding = 0;
   std::vector<double> G;                                   // [y Q]' S^-1 [y Q], q x q
-  Nine log_det_by{};                                       // derivatives of log_det
+  OfEach log_det_by{};                                     // derivatives of log_det
   std::array<std::vector<double>, derivative_count> G_by;  // and of G; empty: not wanted
-  NineByNine information{};                                // expected
+  OfEachTwo information{};                                 // expected
 };
 
 /// The likelihood of S = sill C, and what else the best coefficients of the trend's basis tell.
@@ -126,7 +126,8 @@ class Vecchia {
   [[nodiscard]] Likelihood log_likelihood(ExecutionSpace const& exec,
                                           MaternCovariance const& covariance) const;
   /// Its exact gradient; contract as above. The derivative by nu is NaN where it is not wanted, or
-  /// the family has none. Those by angle and ratio are there if the covariance has directions.
+  /// the family has none. Angle and ratio have derivatives if the covariance has directions, single
+  /// ranges if each coordinate has one.
   [[nodiscard]] LikelihoodGradient gradient(ExecutionSpace const& exec,
                                             MaternCovariance const& covariance,
                                             std::array<bool, 4> const& wanted = {true, true, true,

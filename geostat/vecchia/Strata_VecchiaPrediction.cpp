@@ -78,7 +78,7 @@ template <class Exec>
 void launch(Exec const& exec, LocalKriging<Exec> kernel, int q) {
   using Policy = Kokkos::TeamPolicy<Exec>;
   constexpr std::size_t most_in_fast_memory = 40 * 1024;
-  auto const league = static_cast<int>(kernel.places.extent(0));
+  auto const league = static_cast<int>(kernel.places.size());
   std::size_t const bytes = LocalKriging<Exec>::scratch_bytes(kernel.n, q);
   kernel.level = bytes <= most_in_fast_memory ? 0 : 1;
   int team = 1;
@@ -95,10 +95,41 @@ void launch(Exec const& exec, LocalKriging<Exec> kernel, int q) {
 }  // namespace
 
 template <class Exec>
+HostMatrix detail::local_products(Exec const& exec, Vecchia<Exec> const& approximation,
+                                  MaternCovariance const& c, Locations const& places,
+                                  NeighbourLists const& neighbours, double at_same_place) {
+  using Space = typename Exec::memory_space;
+  auto const& data = approximation.data();
+  detail::Directions const turned(c);
+  std::int64_t const count = places.size();
+  int const q = static_cast<int>(data.columns.extent(1)),
+            n = count > 0 ? static_cast<int>(neighbours.of(0).size()) : 0;
+  auto const products = allocate<detail::ResponseRows<Space>>(
+      exec, "strata::geostat::vecchia::products", count, q + 1);
+  if (count > 0)
+    launch<Exec>(
+        exec,
+        {{exec, c, places, count * n * (n + 1) / 2, false, false},
+         detail::copy_of<Space>(exec, neighbours.members, "strata::geostat::vecchia::neighbours"),
+         n,
+         detail::points_of<Space>(exec, turned(data.locations)),
+         detail::points_of<Space>(exec, turned(places)),
+         data.errors,
+         at_same_place,
+         data.columns,
+         0,
+         products},
+        q);
+  auto const host = allocate_host_matrix("strata::geostat::vecchia::host_products", count, q + 1);
+  Kokkos::deep_copy(exec, host, products);
+  exec.fence("strata::geostat::vecchia::predicted");
+  return host;
+}
+
+template <class Exec>
 Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternCovariance const& c,
                    Locations const& new_locations, LocalPredictionOptions const& options) {
   Region const region(exec, "strata::geostat::vecchia::predict");
-  using Space = typename Exec::memory_space;
   constexpr std::int64_t most = 1000;
   STRATA_REQUIRE(ValueError, options.neighbours >= 1 && options.neighbours <= most,
                  "predict: ", options.neighbours, " neighbours, must be 1 to ", most);
@@ -116,27 +147,9 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
   double const varies = options.nugget == NuggetIs::Variation ? c.nugget : 0;
   auto const f = trend.rows(count, options.trend_columns);
   if (count == 0) return {};
-  int const q = static_cast<int>(trend.columns()) + 1,
-            n = static_cast<int>(std::min(options.neighbours, approximation.size()));
-  auto const products = allocate<detail::ResponseRows<Space>>(
-      exec, "strata::geostat::vecchia::products", count, q + 1);
-  launch<Exec>(
-      exec,
-      {{exec, c, new_locations.metric, count * n * (n + 1) / 2, false, false},
-       detail::copy_of<Space>(exec, neighbours.members, "strata::geostat::vecchia::neighbours"),
-       n,
-       detail::points_of<Space>(exec, observed),
-       detail::points_of<Space>(exec, at),
-       data.errors,
-       varies,
-       data.columns,
-       0,
-       products},
-      q);
-  auto const host = allocate_on_host<detail::ResponseRows<Kokkos::HostSpace>>(
-      "strata::geostat::vecchia::host_products", count, q + 1);
-  Kokkos::deep_copy(exec, host, products);
-  exec.fence("strata::geostat::vecchia::predicted");
+  int const q = static_cast<int>(trend.columns()) + 1;
+  auto const host =
+      detail::local_products(exec, approximation, c, new_locations, neighbours, varies);
   Prediction result;
   auto const k = static_cast<std::size_t>(q - 1);
   std::vector<double> rest(k);  // f - Q' S^-1 c
@@ -157,7 +170,10 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
 
 #define STRATA_INSTANTIATE(Exec)                                                                \
   template Prediction predict<Exec>(Exec const&, Vecchia<Exec> const&, MaternCovariance const&, \
-                                    Locations const&, LocalPredictionOptions const&);
+                                    Locations const&, LocalPredictionOptions const&);           \
+  template HostMatrix detail::local_products<Exec>(Exec const&, Vecchia<Exec> const&,           \
+                                                   MaternCovariance const&, Locations const&,   \
+                                                   NeighbourLists const&, double);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -3,6 +3,7 @@
 #ifndef STRATA_VECCHIA_PREDICTION_HPP
 #define STRATA_VECCHIA_PREDICTION_HPP
 
+#include <core/io/Strata_HostMatrix.hpp>
 #include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/vecchia/Strata_Vecchia.hpp>
 
@@ -41,6 +42,20 @@ template <class ExecutionSpace>
                                  Vecchia<ExecutionSpace> const& approximation,
                                  MaternCovariance const& covariance, Locations const& new_locations,
                                  LocalPredictionOptions const& options = {});
+
+namespace detail {
+
+/// Products v' v and v' L^-1 [y Q] of each place. There v = L^-1 c of the covariances c with its neighbours
+/// among the observations, whose matrix is L L'. Entries of c at the place itself have
+/// `at_same_place` more.
+///
+/// Shape    `neighbours` the same number for each place. Sync: fences `exec`.
+template <class ExecutionSpace>
+HostMatrix local_products(ExecutionSpace const& exec, Vecchia<ExecutionSpace> const& approximation,
+                          MaternCovariance const& covariance, Locations const& places,
+                          NeighbourLists const& neighbours, double at_same_place);
+
+}  // namespace detail
 
 }  // namespace strata::geostat
 

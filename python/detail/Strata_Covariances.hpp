@@ -4,8 +4,8 @@
 #define STRATA_PYTHON_COVARIANCES_HPP
 
 #include <geostat/Strata_CovarianceFactor.hpp>
-#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/Strata_Matern.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
 #include <python/detail/Strata_Arrays.hpp>
 #include <python/detail/Strata_Bind.hpp>
 #include <python/detail/Strata_BindFields.hpp>
@@ -37,6 +37,12 @@ struct AsPython<std::array<double, 3>> {
     return as_array(std::vector<double>(of.begin(), of.end()));
   }
 };
+/// Numbers, of which there may be none.
+template <>
+struct AsPython<std::vector<double>> {
+  static constexpr char const* name = "numpy.typing.NDArray[numpy.float64]";
+  static auto from(std::vector<double> const& of) { return as_array(of); }
+};
 /// Numbers for their pairs.
 template <>
 struct AsPython<std::array<geostat::Parameters, 4>> {
@@ -48,20 +54,28 @@ struct AsPython<std::array<geostat::Parameters, 4>> {
   }
 };
 
-/// Rows of two numbers as locations, with known error variances of observations there: a copy.
+/// Rows of two or more numbers as locations, with known error variances of observations: a copy.
 ///
 /// Throws   ShapeError, ValueError for a metric without that name.
 inline geostat::Locations locations(char const* name, In const& array, std::string const& metric,
                                     std::optional<In> const& errors = {}) {
-  STRATA_REQUIRE(ShapeError, array.ndim() == 2 && array.shape(1) == 2, name, " must be n x 2, has ",
-                 array.ndim(), " dimensions", array.ndim() == 2 ? " and " : "",
-                 array.ndim() == 2 ? std::to_string(array.shape(1)) + " columns" : "");
+  STRATA_REQUIRE(
+      ShapeError,
+      array.ndim() == 2 && array.shape(1) >= 2 && array.shape(1) <= geostat::most_coordinates, name,
+      " must be n x 2, or have up to 8 coordinates, has ", array.ndim(), " dimensions",
+      array.ndim() == 2 ? " and " : "",
+      array.ndim() == 2 ? std::to_string(array.shape(1)) + " columns" : "");
   geostat::Locations found;
   found.metric = from_name<geostat::Metric>(metric);
   auto const row = array.stride(0), column = array.stride(1);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(array.shape(0)); ++i) {
     found.x.push_back(array.data()[i * row]);
     found.y.push_back(array.data()[i * row + column]);
+  }
+  for (std::int64_t k = 2; k < static_cast<std::int64_t>(array.shape(1)); ++k) {
+    auto& further = found.further.emplace_back();
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(array.shape(0)); ++i)
+      further.push_back(array.data()[i * row + k * column]);
   }
   if (!errors) return found;
   auto const variances = require_vector("error_variances", *errors);

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from . import _core
@@ -13,7 +14,7 @@ Matern = Covariance
 """Matern's covariances are those whose family is not named."""
 
 
-def Exponential(sigma2: float, range: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0) -> Covariance:
+def Exponential(sigma2: float, range: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0, axes: Sequence[float] = ()) -> Covariance:
     """sigma2 e^-x, x = h / range: Matern's with nu = 1/2.
 
     Parameters
@@ -21,6 +22,8 @@ def Exponential(sigma2: float, range: float, nugget: float = 0.0, *, angle: floa
     sigma2, range, nugget : float
     angle, ratio : float
         Of the longest range, in degrees clockwise from y, and the range across it by the one along it.
+    axes : sequence of float
+        Instead, where each coordinate has a range: those of y and further coordinates by `range`, x's.
 
     Returns
     -------
@@ -35,15 +38,15 @@ def Exponential(sigma2: float, range: float, nugget: float = 0.0, *, angle: floa
     ----------
     Chiles and Delfiner, Geostatistics, 2012, section 2.5.
     """
-    return Covariance(sigma2, range, 0.5, nugget, family="exponential", angle=angle, ratio=ratio)
+    return Covariance(sigma2, range, 0.5, nugget, family="exponential", angle=angle, ratio=ratio, axes=axes)
 
 
-def Gaussian(sigma2: float, range: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0) -> Covariance:
+def Gaussian(sigma2: float, range: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0, axes: Sequence[float] = ()) -> Covariance:
     """sigma2 e^-x^2, x = h / range. Without a nugget its matrix is often singular to rounding.
 
     Parameters
     ----------
-    sigma2, range, nugget, angle, ratio
+    sigma2, range, nugget, angle, ratio, axes
         As for `Exponential`.
 
     Returns
@@ -59,15 +62,15 @@ def Gaussian(sigma2: float, range: float, nugget: float = 0.0, *, angle: float =
     ----------
     As `Exponential`.
     """
-    return Covariance(sigma2, range, 0.5, nugget, family="gaussian", angle=angle, ratio=ratio)
+    return Covariance(sigma2, range, 0.5, nugget, family="gaussian", angle=angle, ratio=ratio, axes=axes)
 
 
-def Spherical(sigma2: float, range: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0) -> Covariance:
+def Spherical(sigma2: float, range: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0, axes: Sequence[float] = ()) -> Covariance:
     """sigma2 (1 - 3/2 x + 1/2 x^3) for x = h / range < 1, and 0 beyond.
 
     Parameters
     ----------
-    sigma2, range, nugget, angle, ratio
+    sigma2, range, nugget, angle, ratio, axes
         As for `Exponential`.
 
     Returns
@@ -83,10 +86,10 @@ def Spherical(sigma2: float, range: float, nugget: float = 0.0, *, angle: float 
     ----------
     As `Exponential`.
     """
-    return Covariance(sigma2, range, 0.5, nugget, family="spherical", angle=angle, ratio=ratio)
+    return Covariance(sigma2, range, 0.5, nugget, family="spherical", angle=angle, ratio=ratio, axes=axes)
 
 
-def PoweredExponential(sigma2: float, range: float, power: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0) -> Covariance:
+def PoweredExponential(sigma2: float, range: float, power: float, nugget: float = 0.0, *, angle: float = 0.0, ratio: float = 1.0, axes: Sequence[float] = ()) -> Covariance:
     """sigma2 e^-x^power, x = h / range.
 
     Parameters
@@ -94,7 +97,7 @@ def PoweredExponential(sigma2: float, range: float, power: float, nugget: float 
     sigma2, range : float
     power : float
         In (0, 2].
-    nugget, angle, ratio
+    nugget, angle, ratio, axes
         As for `Exponential`.
 
     Returns
@@ -110,12 +113,14 @@ def PoweredExponential(sigma2: float, range: float, power: float, nugget: float 
     ----------
     As `Exponential`.
     """
-    return Covariance(sigma2, range, power, nugget, family="powered", angle=angle, ratio=ratio)
+    return Covariance(sigma2, range, power, nugget, family="powered", angle=angle, ratio=ratio, axes=axes)
 
 
 def described(c: Covariance) -> tuple[tuple[float, float, float, float], dict[str, Any]]:
     """Parts that a pickle holds, of which `made_of` makes the same."""
     kind: dict[str, Any] = {"family": c.family, "angle": c.angle, "ratio": c.ratio}
+    if c.axes:
+        kind["axes"] = c.axes
     if c.second is not None:
         kind["second"] = (c.second.sigma2, c.second.range, c.second.nu, c.second.family)
     return (c.sigma2, c.range, c.nu, c.nugget), kind

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from . import _arrays, _core
 from ._core import Covariance, CrossValidation, ExactBeside, FitReport, FitStep, Likelihood, ProfileInterval, StandardErrors, VecchiaReport
 from ._fit_options import family_of, observations, set_options, warn_of_bounds, warn_of_copies
-from ._given import as_errors, as_places
+from ._given import as_errors, as_places, fold_numbers
 from ._kriging import PARAMETERS, Factor, Metric, Parameter, Parameters, Storage, choose
 from ._plot import kriging_map
 from ._trend import Mean, Prediction, Trend
@@ -99,7 +99,7 @@ class Fit:
 
         Parameters
         ----------
-        new_locations : array of float64, (m, 2)
+        new_locations : array of float64, (m, 2), or of more coordinates
         X_new : array of float64, (m, k), optional
             The trend's columns there, if the fit has any.
         variance : bool
@@ -123,9 +123,8 @@ class Fit:
         if self._neighbours is None:
             return self._there()._predict(self.values, new_locations, self._trend, X_new, variance, exact)
         places = as_places("new_locations", new_locations)
-        nearest = min(2 * max(self._neighbours.report.neighbours, 1), 1000)
         columns = self._trend.at(X_new, len(places))
-        return Prediction(self._neighbours.predict(places, self._metric, columns, nearest, variance, exact), new_locations)
+        return Prediction(self._neighbours.predict(places, self._metric, columns, self._nearest(), variance, exact), new_locations)
 
     def loo(self, folds: int | Sequence[int] | None = None, *, seed: int = 1) -> CrossValidation:
         """Each observation predicted from the others without a refit: see `Factor.loo`.
@@ -150,14 +149,16 @@ class Fit:
         ----------
         As `Factor.loo`.
         """
-        return self._there()._loo(self.values, self._trend, folds, seed)
+        if self._neighbours is None:
+            return self._there()._loo(self.values, self._trend, folds, seed)
+        return self._neighbours.cross_validate(self.values, fold_numbers(len(self.values), folds, seed))
 
     def simulate(self, new_locations: Any, count: int = 1, *, X_new: Any = None, seed: int = 1, exact: bool = False) -> Any:
         """Fields at new places that agree with the observations: see `Factor.simulate`.
 
         Parameters
         ----------
-        new_locations : array of float64, (m, 2)
+        new_locations : array of float64, (m, 2), or of more coordinates
         count : int
             How many.
         X_new : array of float64, (m, k), optional
@@ -180,7 +181,12 @@ class Fit:
         ----------
         As `Factor.simulate`.
         """
-        return self._there()._simulate(self.values, new_locations, count, self._trend, X_new, seed, exact)
+        if self._neighbours is None:
+            return self._there()._simulate(self.values, new_locations, count, self._trend, X_new, seed, exact)
+        places = as_places("new_locations", new_locations)
+        columns = self._trend.at(X_new, len(places))
+        drawn = self._neighbours.simulate(places, self._metric, columns, self._nearest(), count, seed, exact)
+        return _arrays.like(drawn, new_locations)
 
     def standard_errors(self) -> StandardErrors:
         """Of the parameters that were fitted, those at a bound left out: see `Factor.standard_errors`.
@@ -269,6 +275,9 @@ class Fit:
         """
         return kriging_map(self, axes)
 
+    def _nearest(self) -> int:
+        return 60 if self._neighbours is None else min(2 * max(self._neighbours.report.neighbours, 1), 1000)
+
     def _there(self) -> Factor:
         if self._neighbours is not None:
             raise ValueError("the fit is by neighbours and has no factor: fit without them, or make a Factor of its covariance")
@@ -282,7 +291,7 @@ def fit(
     values: Any,
     *,
     family: Family | str = "matern",
-    anisotropy: Literal["fit"] | tuple[float, float] | None = None,
+    anisotropy: Literal["fit", "axes"] | tuple[float, float] | None = None,
     error_variances: Any = None,
     start: Covariance | None = None,
     lower: Covariance | None = None,
@@ -309,11 +318,11 @@ def fit(
 
     Parameters
     ----------
-    locations, values : arrays of float64, (n, 2) and (n,)
+    locations, values : arrays of float64, (n, 2), or up to (n, 8), and (n,)
     family : {"matern", "exponential", "gaussian", "spherical", "powered"}
         Or two that are added, "exponential+spherical", with one nugget and the same directions. Those of `start` where that is given.
-    anisotropy : "fit" or (angle, ratio), optional
-        Angle of the longest range, in degrees clockwise from y, and the ratio of the range across to this range; by default the start's.
+    anisotropy : "fit", "axes" or (angle, ratio), optional
+        Angle of the longest range, in degrees clockwise from y, and the ratio of the range across to this range; by default the start's. "axes": a range for each coordinate.
     error_variances : array of float64, (n,), optional
         As for `Factor`.
     start, lower, upper : Covariance, optional
@@ -365,7 +374,7 @@ def fit(
     how = {"accuracy": accuracy, "tile_size": tile_size, "devices": devices, "budget_bytes": budget_bytes, "storage": storage}
     options = _core.default_fit_options(places, metric, observed, trend.core, family_of(start, family), errors)
     options.choose(search, accuracy, tile_size, devices, budget_bytes, storage)
-    set_options(options, start, lower, upper, fixed, anisotropy)
+    set_options(options, start, lower, upper, fixed, anisotropy, places.shape[1])
     options.tolerance, options.max_evaluations = tolerance, max_evaluations
     if errors is None:
         warn_of_copies(places, metric, observed, options)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, Union
+from typing import Any, Literal, NamedTuple, Union
 
 from . import _arrays, _core
 from ._core import Covariance, FitReport
@@ -14,7 +14,7 @@ from ._errors import ShapeError
 from ._given import as_places, as_values, require_covariance
 from ._kriging import PARAMETERS, Metric, Parameters, choose
 
-Anisotropy = Union[Literal["fit"], tuple[float, float], None]
+Anisotropy = Union[Literal["fit", "axes"], tuple[float, float], None]
 
 
 def observations(locations: Any, values: Any) -> tuple[_arrays.Array, _arrays.Array]:
@@ -34,13 +34,14 @@ def family_of(start: Covariance | None, family: str) -> str:
 
 
 def set_options(
-    options: _core.FitOptions, start: Covariance | None, lower: Covariance | None, upper: Covariance | None, fixed: Parameters, anisotropy: Anisotropy
+    options: _core.FitOptions, start: Covariance | None, lower: Covariance | None, upper: Covariance | None, fixed: Parameters, anisotropy: Anisotropy, coordinates: int
 ) -> None:
     """Those that were given, in place of what comes from the data."""
     for name, given in (("start", start), ("lower", lower), ("upper", upper)):
         if given is not None:
             require_covariance(name, given)
-    options.start, options.directions = with_axes(options.start if start is None else start, anisotropy), anisotropy == "fit"
+    options.start = with_axes(options.start if start is None else start, anisotropy, coordinates)
+    options.directions = anisotropy in ("fit", "axes")
     options.lower = options.lower if lower is None else lower
     options.upper = options.upper if upper is None else upper
     second = options.start.second
@@ -51,15 +52,22 @@ def set_options(
     options.fixed = [name in chosen or (name == "nu" and options.start.family not in ("matern", "powered")) for name in PARAMETERS]
 
 
-def with_axes(start: Covariance, anisotropy: Anisotropy) -> Covariance:
+def with_axes(start: Covariance, anisotropy: Anisotropy, coordinates: int) -> Covariance:
     """The start with these directions. Raises ValueError for other words, and a ratio out of range."""
     if anisotropy is None or anisotropy == "fit":
         return start
+    if anisotropy == "axes":
+        theta, kind = described(start)
+        return made_of(theta, {**kind, "axes": start.axes or (1.0,) * (coordinates - 1)})
     if isinstance(anisotropy, str) or len(anisotropy) != 2:
-        raise ValueError(f'anisotropy is {anisotropy!r}, must be "fit" or (angle, ratio)')
+        raise ValueError(f'anisotropy is {anisotropy!r}, must be "fit", "axes" or (angle, ratio)')
     angle, ratio = anisotropy
     theta, kind = described(start)
     return made_of(theta, {**kind, "angle": angle, "ratio": ratio})
+
+
+class _Range(NamedTuple):
+    range: float
 
 
 def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Covariance | None, upper: Covariance | None) -> None:
@@ -72,6 +80,9 @@ def warn_of_bounds(report: FitReport, options: _core.FitOptions, lower: Covarian
         second = zip(PARAMETERS, report.second_at_bound)
         if theta.second.sigma2 > 0:
             ends += [(" of the second structure", name, theta.second, least.second, most.second) for name, bound in second if bound]
+    for axis, bound in enumerate(report.axis_at_bound):
+        if bound:
+            ends.append((f" of coordinate {axis + 1}", "range", _Range(theta.ranges[axis + 1]), least, most))
     for whose, name, *where in ends:
         at, low, high = (getattr(one, name) for one in where)
         side, given = ("lower", lower) if at - low < high - at else ("upper", upper)

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from . import _arrays
+from . import _arrays, _core
 from ._core import Covariance
 from ._errors import ShapeError
 
@@ -19,10 +20,10 @@ def require_covariance(name: str, value: Any) -> None:
 
 
 def as_places(name: str, array: Any) -> _arrays.Array:
-    """n x 2 numbers, where they are. Raises ShapeError, TypeError."""
+    """n x 2 numbers, or up to n x 8, where they are. Raises ShapeError, TypeError."""
     found = _arrays.as_float64(name, array)
-    if found.ndim != 2 or found.shape[1] != 2:
-        raise ShapeError(f"{name} are {_arrays.size_of(found)}, must be n x 2")
+    if found.ndim != 2 or not 2 <= found.shape[1] <= 8:
+        raise ShapeError(f"{name} are {_arrays.size_of(found)}, must be n x 2, or have up to 8 coordinates")
     return found
 
 
@@ -34,3 +35,10 @@ def as_errors(array: Any) -> _arrays.Array | None:
 def as_values(array: Any) -> _arrays.Array:
     """A contiguous vector. Raises ShapeError, TypeError."""
     return _arrays.as_vector("values", array)
+
+
+def fold_numbers(n: int, folds: int | Sequence[int] | None, seed: int) -> Sequence[int]:
+    """A number for each of n observations: given ones, parts at random, or none."""
+    if folds is None:
+        return []
+    return _core.random_folds(n, folds, seed) if isinstance(folds, int) else [int(fold) for fold in folds]

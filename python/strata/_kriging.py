@@ -13,7 +13,7 @@ import numpy as np
 from . import _arrays, _core
 from ._core import Covariance, CovarianceFactorReport, CrossValidation, FisherInformation, Likelihood, LikelihoodGradient, StandardErrors
 from ._covariances import described, made_of
-from ._given import as_errors, as_places, as_values, require_covariance
+from ._given import as_errors, as_places, as_values, require_covariance, fold_numbers
 from ._trend import Mean, Prediction, Trend, chosen_mean
 
 Metric = Literal["euclidean", "great-circle", "chordal"]
@@ -343,10 +343,7 @@ class Factor:
         return self._loo(values, Trend(mean, X, self._core.order), folds, seed)
 
     def _loo(self, values: Any, trend: Trend, folds: int | Sequence[int] | None, seed: int) -> CrossValidation:
-        parts: Sequence[int] = []
-        if folds is not None:
-            parts = _core.random_folds(self._core.order, folds, seed) if isinstance(folds, int) else [int(fold) for fold in folds]
-        return self._core.cross_validate(as_values(values), trend.core, parts)
+        return self._core.cross_validate(as_values(values), trend.core, fold_numbers(self._core.order, folds, seed))
 
     def simulate(
         self, values: Any, new_locations: Any, count: int = 1, mean: Mean = "constant", *, X: Any = None, X_new: Any = None, seed: int = 1, exact: bool = False

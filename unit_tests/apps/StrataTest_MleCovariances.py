@@ -85,7 +85,7 @@ class MleCovariances(ProgramTest):
                 expected, mean = log_likelihood(S, self.y)
                 self.assertLess(abs(report["log_likelihood"] - expected), 1e-9 * abs(expected))
                 self.assertLess(abs(report["mean"]["value"] - mean), 1e-9 * abs(mean))
-                self.assertEqual(report["covariance"], {"family": family, "second": None, "angle": axes[0], "ratio": axes[1], "directions_fitted": False})
+                self.assertEqual(report["covariance"], {"family": family, "second": None, "angle": axes[0], "ratio": axes[1], "ranges": None, "directions_fitted": False})
                 self.assertEqual(report["theta"]["nu"], SHAPE.get(family))
                 self.assertEqual(report["gradient"]["by"]["nu"] is None, family not in SHAPE)
                 self.assertEqual(report["gradient"]["by_ratio"] is None, axes[1] == 1)
@@ -216,6 +216,54 @@ class MleCovariances(ProgramTest):
         self.assertEqual(singular["status"], "not_positive_definite")
         self.assertIn("singular to rounding: give a nugget", self.err)
         self.assertIn("--exact is of --predict", self.refused(*at, "--exact", "--theta", "1,1,1"))
+
+    def space(self):
+        random = np.random.default_rng(8)
+        places = random.random((150, 3)) * [10.0, 30.0, 2.0]
+        r = (places[:, None] - places[None, :]) / [3.0, 9.0, 0.6]
+        S = 1.5 * np.exp(-np.sqrt((r * r).sum(-1))) + 0.1 * np.eye(150)
+        y = 7 + np.linalg.cholesky(S) @ random.standard_normal(150)
+        return S, y, self.write("space.csv", "east,north,depth,zinc", np.column_stack([places, y])), places
+
+    def test_a_range_for_each_of_three_coordinates(self):
+        S, y, file, places = self.space()
+        columns = ("--locations", file, "--columns", "east,north,depth,zinc", "--family", "exponential")
+        report = self.mle(*columns, "--anisotropy", "axes=3,0.2", "--theta", "1.5,3,0.1", "--evaluate")
+        self.assertAlmostEqual(report["log_likelihood"], log_likelihood(S, y)[0], delta=1e-9)
+        np.testing.assert_allclose(report["covariance"]["ranges"], [3, 9, 0.6], rtol=1e-14)
+        for more in ((), ("--neighbours", "30")):
+            report = self.mle(*columns, "--anisotropy", "axes", *more)
+            ranges = np.array(report["covariance"]["ranges"])
+            self.assertTrue(report["covariance"]["directions_fitted"])
+            self.assertLess(np.abs(np.log(ranges / [3, 9, 0.6])).max(), 1.2)
+            self.assertEqual(len(report["standard_errors"]["further"]["ranges"]), 2)
+            self.assertRegex(self.out, r"range of x .*\+-")
+            self.assertRegex(self.out, r"range of depth .*\+-")
+
+    def test_predictions_and_residuals_keep_the_third_coordinate(self):
+        S, y, file, places = self.space()
+        new = self.write("new.csv", "note,depth,east,north", np.column_stack([np.arange(3), places[:3, [2, 0, 1]] + 0.01]))
+        out, loo = self.path("map.csv"), self.path("loo.csv")
+        self.mle("--locations", file, "--columns", "east,north,depth,zinc", "--family", "exponential", "--anisotropy", "axes=3,0.2",
+                 "--theta", "1.5,3,0.1", "--predict", new, "--output", out, "--loo", loo)
+        rows = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
+        at = np.array([[float(row[name]) for name in ("x", "y", "depth")] for row in rows])
+        np.testing.assert_allclose(at, places[:3] + 0.01, rtol=1e-14)
+        self.assertEqual([row["note"] for row in rows], ["0.0", "1.0", "2.0"])
+        r = (at[:, None] - places[None, :]) / [3.0, 9.0, 0.6]
+        c = 1.5 * np.exp(-np.sqrt((r * r).sum(-1)))
+        mean = log_likelihood(S, y)[1]
+        np.testing.assert_allclose([float(row["mean"]) for row in rows], mean + c @ np.linalg.solve(S, y - mean), rtol=1e-10)
+        self.assertEqual(list(csv.DictReader(loo.read_text(encoding="utf-8").splitlines()))[0]["depth"], repr(float(places[0, 2])))
+
+    def test_axes_that_do_not_fit_are_refused(self):
+        _, _, file, _ = self.space()
+        columns = ("--locations", file, "--columns", "east,north,depth,zinc")
+        self.assertIn("must be one for each of the 2 coordinates beyond x",
+                      self.refused(*columns, "--anisotropy", "axes=3", "--theta", "1,1,0.5", "--evaluate"))
+        self.assertIn("--predict-grid is of the plane", self.refused(*columns, "--predict-grid", "auto", "--output", self.path("a.csv")))
+        self.assertIn("give axes=RATIO,...", self.refused(*columns, "--anisotropy", "axes", "--theta", "1,1,0.5", "--evaluate"))
+        self.assertIn("must be axes or axes=RATIO,...", self.refused(*columns, "--anisotropy", "axes=3,x"))
 
 
 if __name__ == "__main__":

@@ -74,8 +74,28 @@ class MleNeighbours(ProgramTest):
             self.assertLess(abs(float(near["mean"]) - float(exact["mean"])), 0.1 * float(exact["sd"]))
             self.assertLess(abs(float(near["sd"]) / float(exact["sd"]) - 1), 0.02)
 
+    def test_leaves_out_and_simulates_as_the_factor_does(self):
+        def column(path, name):
+            with open(path, newline="", encoding="utf-8") as file:
+                return [float(row[name]) for row in csv.DictReader(file)]
+        few, out = self.path("few.csv"), self.path("out.csv")
+        few.write_text("".join(self.file.read_text(encoding="utf-8").splitlines(keepends=True)[:61]), encoding="utf-8")
+        at = ("--locations", few, "--theta", THETA)
+        for folds in ((), ("--loo-folds", "4")):
+            tables = []
+            for k, more in enumerate(((), ("--neighbours", 59))):
+                self.mle(*at, "--loo", self.path(f"loo{k}.csv"), *folds, *more)
+                tables.append(column(self.path(f"loo{k}.csv"), "residual") + column(self.path(f"loo{k}.csv"), "sd"))
+            for exact, near in zip(*tables):
+                self.assertLess(abs(near - exact), 1e-9)
+        self.mle(*at, "--neighbours", 30, "--predict", few, "--simulations", 300, "--output", out)
+        means, sds = column(out, "mean"), column(out, "sd")
+        draws = [column(out, f"sim{k + 1}") for k in range(300)]
+        for i, (mean, sd) in enumerate(zip(means, sds)):
+            self.assertLess(abs(sum(one[i] for one in draws) / 300 - mean), 5 * sd / 300**0.5 + 1e-6)
+
     def test_refuses_what_it_does_not_do(self):
-        for more, text in ((("--loo", self.path("loo.csv")), "--loo"), (("--kl",), "--kl"), (("--search", "bobyqa"), "--search"),
+        for more, text in ((("--kl",), "--kl"), (("--search", "bobyqa"), "--search"),
                            (("--epsilon", "1e-5"), "--epsilon"), (("--profile-intervals",), "--profile-intervals")):
             run = strata("mle", *self.data("--neighbours", 10, *more))
             self.assertEqual(run.code, 2, run.err)

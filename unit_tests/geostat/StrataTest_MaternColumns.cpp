@@ -17,7 +17,7 @@ using namespace strata::geostat;
 using strata::geostat::detail::ColumnCovariance, strata::geostat::detail::Location;
 constexpr double smoothness[] = {0.5, 1.5, 2.5};
 
-long double reference(ColumnCovariance const& c, double h) {
+long double closed_form_of(ColumnCovariance const& c, double h) {
   long double const x = h;
   return c.sigma2 * (c.nu == 0.5 ? 1 : c.nu == 1.5 ? 1 + x : 1 + x + x * x / 3) * std::exp(-x);
 }
@@ -53,7 +53,7 @@ TEST_P(MaternColumns, AreWithinThreeOrFourUlp) {
     auto const C = column(c, {0, 0, 0}, x, y);
     double worst = 0;
     for (std::size_t i = 0; i < x.size(); ++i)
-      worst = std::fmax(worst, ulps(C[i], reference(c, std::abs(x[i]) / c.range)));
+      worst = std::fmax(worst, ulps(C[i], closed_form_of(c, std::abs(x[i]) / c.range)));
     EXPECT_LE(worst, nu == 0.5 ? 3 : 4) << nu;
     EXPECT_EQ(C.back(), c.sigma2);
   }
@@ -67,7 +67,7 @@ TEST_P(MaternColumns, MeasureDistancesInThePlane) {
   auto const C = column(c, from, x, y);
   for (std::size_t i = 0; i < x.size(); ++i) {
     double const h = std::hypot(x[i] - from.x, y[i] - from.y) / c.range;
-    auto const expected = static_cast<double>(reference(c, h));
+    auto const expected = static_cast<double>(closed_form_of(c, h));
     EXPECT_NEAR(C[i], expected, (4 + 3 * h) * 0x1p-52 * expected) << i;
   }
 }
@@ -95,7 +95,7 @@ TEST_P(MaternColumns, FallToZeroBeyondTheRangeOfTheirSeries) {
       EXPECT_EQ(C[i], 3 * strata::geostat::detail::matern_closed_form(nu, x[i])) << i;
     EXPECT_GT(C[3], 0);
     EXPECT_EQ(C[8], 0);
-    for (std::size_t const i : {0, 1, 9}) EXPECT_LE(ulps(C[i], reference(c, x[i])), 4) << i;
+    for (std::size_t const i : {0, 1, 9}) EXPECT_LE(ulps(C[i], closed_form_of(c, x[i])), 4) << i;
   }
 }
 

@@ -142,7 +142,7 @@ def test_fits_directions_and_keeps_those_that_are_given() -> None:
     assert 0 < errors.of_angle < 30 and 0 < errors.of_ratio < 0.3
     assert np.isnan(given.standard_errors().of_angle)
     assert plain.likelihood.log_likelihood + 5 < given.likelihood.log_likelihood <= found.likelihood.log_likelihood + 1e-6
-    with pytest.raises(ValueError, match='must be "fit" or'):
+    with pytest.raises(ValueError, match='must be "fit", "axes" or'):
         geostat.fit(places, values, anisotropy="yes")  # type: ignore[arg-type]
 
 
@@ -181,7 +181,73 @@ def test_a_default_bound_of_the_second_structure_is_a_warning() -> None:
     def of(sigma2: float, range_: float, second: Any = None) -> Any:
         return types.SimpleNamespace(sigma2=sigma2, range=range_, nu=0.5, nugget=0.1, second=second)
     options: Any = types.SimpleNamespace(lower=of(0, 0.1, of(0, 0.1)), upper=of(9, 3, of(9, 3)))
-    report: Any = types.SimpleNamespace(covariance=of(1e-9, 1, of(1, 3)), at_bound=[True, False, False, False], second_at_bound=[False, True, False])
+    report: Any = types.SimpleNamespace(covariance=of(1e-9, 1, of(1, 3)), at_bound=[True, False, False, False], second_at_bound=[False, True, False], axis_at_bound=[])
     with pytest.warns(UserWarning, match="range of the second structure is at its upper bound, 3") as told:
         warn_of_bounds(report, options, None, None)
     assert len(told) == 1  # the first structure is not there, which is no bound that was given
+
+
+SPACE = RANDOM.random((90, 3)) * [1.0, 2.0, 0.5]
+
+
+def scaled(c: geostat.Covariance, rho: Any) -> Array:
+    d = (SPACE[:, None] - SPACE[None, :]) / np.array(c.ranges)
+    return c.sigma2 * rho(np.sqrt((d * d).sum(-1))) + c.nugget * np.eye(len(SPACE))
+
+
+def test_three_coordinates_have_a_range_each() -> None:
+    c = geostat.Exponential(1.5, 0.3, 0.2, axes=(2.0, 0.5))
+    assert c.ranges == pytest.approx((0.3, 0.6, 0.15)) and c.axes == (2.0, 0.5)
+    assert repr(c) == "Exponential(sigma2=1.5, range=0.3, nugget=0.2, axes=(2.0, 0.5))"
+    assert c != geostat.Exponential(1.5, 0.3, 0.2, axes=(2.0, 0.6)) and hash(c) == hash(geostat.Exponential(1.5, 0.3, 0.2, axes=(2.0, 0.5)))
+    np.testing.assert_allclose(geostat.covariance_matrix(c, SPACE), scaled(c, lambda x: np.exp(-x)), rtol=1e-13, atol=1e-14)
+    values = geostat.synthetic_field(c, SPACE, seed=2)
+    factor = geostat.Factor(SPACE, c)
+    again = pickle.loads(pickle.dumps(factor))
+    assert again.covariance == c
+    S = scaled(c, lambda x: np.exp(-x))
+    expected = -0.5 * (90 * np.log(2 * np.pi) + np.linalg.slogdet(S)[1] + values @ np.linalg.solve(S, values))
+    assert factor.loglikelihood(values, "none").log_likelihood == pytest.approx(expected, rel=1e-11)
+
+    def value(axes: tuple[float, float]) -> float:
+        return geostat.loglikelihood(SPACE, values, geostat.Exponential(1.5, 0.3, 0.2, axes=axes), mean="constant").log_likelihood
+
+    by = factor.gradient(values, "constant").by_axes
+    assert by[0] == pytest.approx((value((2.0002, 0.5)) - value((1.9998, 0.5))) / 4e-4, rel=1e-5)
+    assert by[1] == pytest.approx((value((2.0, 0.50005)) - value((2.0, 0.49995))) / 1e-4, rel=1e-5)
+
+
+def test_fits_find_a_range_for_each_coordinate() -> None:
+    truth = geostat.Exponential(1.5, 0.4, 0.1, axes=(3.0, 0.5))
+    places = RANDOM.random((400, 3)) * [1.0, 3.0, 0.5]
+    values = geostat.synthetic_field(truth, places, seed=5)
+    for neighbours in (0, 40):
+        found = geostat.fit(places, values, family="exponential", anisotropy="axes", neighbours=neighbours)
+        assert found.report.converged and len(found.covariance.axes) == 2
+        np.testing.assert_allclose(np.log(found.covariance.axes), np.log(truth.axes), atol=0.6)
+        errors = found.standard_errors()
+        assert np.all(errors.of_axes > 0) and np.all(errors.of_logarithm_of_axes < 1)
+        assert found.predict(places[:3] + 0.01).mean.shape == (3,)
+    known = geostat.fit(places, values, start=truth, fixed=["nugget"])
+    assert known.covariance.axes == truth.axes
+    with pytest.raises(ValueError, match='must be "fit", "axes" or'):
+        geostat.fit(places, values, anisotropy="axis")  # type: ignore[arg-type]
+    with pytest.raises(ShapeError, match="up to 8 coordinates"):
+        geostat.covariance_matrix(truth, RANDOM.random((5, 9)))
+
+
+def test_neighbours_leave_out_and_simulate_as_the_factor_does() -> None:
+    found = geostat.fit(PLACES, VALUES, family="exponential", neighbours=79)
+    factor = geostat.Factor(PLACES, found.covariance)
+    for folds in (None, 4):
+        by, exact = found.loo(folds), factor.loo(VALUES, folds=folds)
+        np.testing.assert_allclose(by.residual, exact.residual, atol=1e-10)
+        np.testing.assert_allclose(by.variance, exact.variance, rtol=1e-10)
+        assert by.rmse == pytest.approx(exact.rmse, rel=1e-10)
+    new = RANDOM.random((5, 2))
+    fields = found.simulate(new, 2000, seed=3)
+    assert fields.shape == (2000, 5)
+    expected = factor.predict(VALUES, new, "constant")
+    assert np.all(np.abs(fields.mean(0) - expected.mean) < 5 * np.sqrt(expected.variance / 2000))
+    np.testing.assert_allclose(fields.var(0) / expected.variance, 1, atol=0.2)
+    np.testing.assert_array_equal(found.simulate(new, 2, seed=3), fields[:2])

@@ -74,7 +74,7 @@ def test_the_exact_likelihood_is_left_out_beyond_a_size() -> None:
 def test_says_what_it_does_not_do() -> None:
     near = geostat.fit(PLACES[:60], VALUES[:60], fixed="nu", neighbours=8)
     with pytest.raises(ValueError, match="by neighbours"):
-        near.loo()
+        near.profile_interval("range")
     with pytest.raises(ValueError, match="1001"):
         geostat.fit(PLACES, VALUES, neighbours=1001)
     with pytest.raises(ValueError, match="-1"):

@@ -10,8 +10,8 @@
 
 namespace strata::geostat::detail {
 
-std::vector<Nine> FitVariables::jacobian(MaternCovariance const& shape) const {
-  std::vector<Nine> J(size(), Nine{});
+std::vector<OfEach> FitVariables::jacobian(MaternCovariance const& shape) const {
+  std::vector<OfEach> J(size(), OfEach{});
   SecondStructure const second = shape.second.value_or(SecondStructure{});
   double const field = shape.field();
   double const turned = 2 * radians_per_degree * shape.angle, c = std::cos(turned),
@@ -28,6 +28,10 @@ std::vector<Nine> FitVariables::jacobian(MaternCovariance const& shape) const {
     if (kinds_[i] == Kind::Nu2) J[i][By::nu_2] = second.nu;
     if (kinds_[i] == Kind::Sigma2) J[i][By::sigma2] = slope(shape.sigma2);
     if (kinds_[i] == Kind::Range) J[i][By::range] = shape.range;
+    if (kinds_[i] == Kind::Axis) J[i][By::axis + i - first_axis()] = 1;
+    // The ranges of the others stay, which x's derivative takes along.
+    for (std::size_t k = 0; directions_ && k < shape.axes.size(); ++k)
+      if (kinds_[i] == Kind::Range) J[i][By::axis + k] = -1;
     if (kinds_[i] == Kind::Nu) J[i][By::nu] = shape.nu;
     if (kinds_[i] == Kind::Nugget) J[i][By::nugget] = slope(shape.nugget);
     if (kinds_[i] == Kind::East) J[i][By::stretch] = c, J[i][By::shear] = -s;
@@ -50,7 +54,7 @@ Quadratic FitVariables::model(MaternCovariance const& shape, double sill, double
   auto const J = jacobian(shape);
   auto const& by = derivatives.by;
   auto const& information = derivatives.information;
-  Nine of_sill{};
+  OfEach of_sill{};
   of_sill[By::sigma2] = shape.sigma2, of_sill[By::nugget] = shape.nugget;
   if (shape.second) of_sill[By::sigma2_2] = shape.second->sigma2;
   double const h_s = rss / (2 * sill), g_s = h_s - static_cast<double>(degrees) / 2;

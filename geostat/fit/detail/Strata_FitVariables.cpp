@@ -32,6 +32,12 @@ void check_bounds(FitOptions const& options, std::size_t k) {
                  " and hold it between them, or fix it");
 }
 
+void check_axis(double start, double lower, double upper) {
+  STRATA_REQUIRE(ValueError, lower > 0 && lower <= start && start <= upper && lower < upper,
+                 "fit: the range of a coordinate starts at ", start, " with the bounds ", lower,
+                 " and ", upper, ", which must be positive and hold it between them");
+}
+
 // A start and its bounds, of a parameter of the second structure.
 void check_second(char const* name, double start, double lower, double upper, double least) {
   STRATA_REQUIRE(
@@ -92,6 +98,11 @@ FitVariables::FitVariables(FitOptions const& options, bool may_have_sill)
     add(Kind::Nugget, part(least_[of_nugget]), part(largest_[of_nugget]));
   if (model_.second) add_second();
   if (!directions_) return;
+  for (double const axis : model_.axes) {
+    check_axis(model_.range * axis, least_[of_range], largest_[of_range]);
+    add(Kind::Axis, std::log(least_[of_range]), std::log(largest_[of_range]));
+  }
+  if (model_.has_axes()) return;
   add(Kind::East, -most_stretched, most_stretched);
   add(Kind::Diagonal, -most_stretched, most_stretched);
 }
@@ -161,6 +172,7 @@ std::vector<double> FitVariables::at(MaternCovariance const& theta) const {
   SecondStructure const second = theta.second.value_or(SecondStructure{});
   double const kappa = -std::log(theta.ratio), turned = 2 * radians_per_degree * theta.angle;
   auto const part = [this](double v) { return v / (v + unit_); };
+  std::size_t axis = 0;
   auto const value = [&](Kind kind) {
     switch (kind) {
       case Kind::Share:
@@ -179,6 +191,8 @@ std::vector<double> FitVariables::at(MaternCovariance const& theta) const {
         return std::log(mean * second.range);
       case Kind::Nu2:
         return std::log(second.nu);
+      case Kind::Axis:
+        return std::log(theta.range * theta.axes[axis++]);
       case Kind::East:
         return kappa * std::cos(turned);
       default:
@@ -210,7 +224,9 @@ MaternCovariance FitVariables::shape(std::span<double const> x) const {
   }
   Covariance result = with_parameters(model_, p);
   if (result.second) take_second(x, result);
-  if (directions_) {
+  if (directions_ && result.has_axes()) {
+    take_axes(x, result);
+  } else if (directions_) {
     double const a = x[size() - 2], b = x[size() - 1], kappa = std::hypot(a, b);
     result.ratio = std::exp(-kappa);
     result.angle = std::atan2(b, a) / (2 * radians_per_degree);
@@ -219,6 +235,13 @@ MaternCovariance FitVariables::shape(std::span<double const> x) const {
     if (find(Kind::Range2)) result.second->range *= std::exp(kappa / 2);
   }
   return result;
+}
+
+void FitVariables::take_axes(std::span<double const> x, Covariance& shape) const {
+  for (std::size_t k = 0; k < shape.axes.size(); ++k)
+    shape.axes[k] =
+        std::clamp(std::exp(x[first_axis() + k]), least_[of_range], largest_[of_range]) /
+        shape.range;
 }
 
 void FitVariables::take_second(std::span<double const> x, Covariance& shape) const {
@@ -276,15 +299,18 @@ MaternCovariance FitVariables::theta(MaternCovariance const& shape, double sill)
 
 Wanted FitVariables::wanted() const {
   bool const has_second = model_.second.has_value();
-  return {has_sill_ || !fixed_[of_sigma2],
-          directions_ || !fixed_[of_range],
-          !fixed_[of_nu],
-          !fixed_[of_nugget],
-          directions_,
-          directions_,
-          has_second && !fixed_second_[0],
-          has_second && (directions_ || !fixed_second_[1]),
-          has_second && !fixed_second_[2]};
+  bool const turned = directions_ && !model_.has_axes();
+  Wanted result = {has_sill_ || !fixed_[of_sigma2],
+                   turned || !fixed_[of_range],
+                   !fixed_[of_nu],
+                   !fixed_[of_nugget],
+                   turned,
+                   turned,
+                   has_second && !fixed_second_[0],
+                   has_second && (turned || !fixed_second_[1]),
+                   has_second && !fixed_second_[2]};
+  for (std::size_t k = 0; directions_ && k < model_.axes.size(); ++k) result[By::axis + k] = true;
+  return result;
 }
 
 std::array<bool, 4> FitVariables::at_bound(std::span<double const> x, MaternCovariance const& theta,
@@ -303,6 +329,14 @@ std::array<bool, 4> FitVariables::at_bound(std::span<double const> x, MaternCova
     if (x[i] <= lower_[i] + slack) result[of_nugget] = true;
     if (x[i] >= upper_[i] - slack) result[of_sigma2] = true;
   }
+  return result;
+}
+
+std::vector<bool> FitVariables::axis_at_bound(std::span<double const> x, double slack) const {
+  std::vector<bool> result;
+  for (std::size_t i = 0; i < size(); ++i)
+    if (kinds_[i] == Kind::Axis)
+      result.push_back(x[i] <= lower_[i] + slack || x[i] >= upper_[i] - slack);
   return result;
 }
 

@@ -30,6 +30,8 @@ namespace strata::geostat::detail {
 /// beside the geometric means of both axes' ranges. The likelihood is smooth in these where there
 /// are no directions, kappa = 0, too.
 ///
+/// Where each coordinate has a range, the logarithms of these are searched instead.
+///
 /// A second structure has the share of the field sigma2 + sigma2_2 that is its own, from 0 on, and
 /// logarithms of its range and nu. The bounds of sigma2 are then the field's. Where the second
 /// sigma2 has a lower bound above 0, or an upper one below the first's, both are searched as
@@ -79,6 +81,8 @@ class FitVariables {
                                double slack) const;
   /// The same of a second structure's sigma2, range and nu.
   std::array<bool, 3> second_at_bound(std::span<double const> x, double slack) const;
+  /// The same of the ranges of y and further coordinates, where there are such.
+  std::vector<bool> axis_at_bound(std::span<double const> x, double slack) const;
 
  private:
   // Second is the second structure's share of the field, or its variance.
@@ -92,11 +96,15 @@ class FitVariables {
     Range2,
     Nu2,
     East,
-    Diagonal
+    Diagonal,
+    Axis  // the range of a coordinate beyond x, in their order
   };
   void add_second();
   // The second structure at some variables, of a field of this variance.
   void take_second(std::span<double const> x, Covariance& shape) const;
+  // The ranges of coordinates beyond x, which are the last variables.
+  void take_axes(std::span<double const> x, Covariance& shape) const;
+  std::size_t first_axis() const { return size() - model_.axes.size(); }
   void add(Kind kind, double lower, double upper);
   std::optional<std::size_t> find(Kind kind) const;
   // Least and largest sill, and the derivative of log sill by the share where the one that is asked
@@ -106,7 +114,7 @@ class FitVariables {
   };
   Sills sills(MaternCovariance const& shape) const;
   // d shape / d variable, for all of them.
-  std::vector<Nine> jacobian(MaternCovariance const& shape) const;
+  std::vector<OfEach> jacobian(MaternCovariance const& shape) const;
 
   Covariance model_;                    // of this family
   Parameters start_, least_, largest_;  // of the parameters

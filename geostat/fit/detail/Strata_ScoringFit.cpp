@@ -77,11 +77,13 @@ void ScoringFit::raise_nugget(std::span<double const> x, std::vector<double>& lo
 void ScoringFit::name_boundaries(std::span<double const> x, double slack) {
   result_.at_bound = {};
   result_.second_at_bound = {};
+  result_.axis_at_bound = {};
   result_.kept_share = 0;
   result_.nugget_below = std::numeric_limits<double>::quiet_NaN();
   if (x.size() != variables_.size()) return;
   result_.at_bound = variables_.at_bound(x, result_.theta, slack);
   result_.second_at_bound = variables_.second_at_bound(x, slack);
+  result_.axis_at_bound = variables_.axis_at_bound(x, slack);
   auto const nugget = variables_.nugget();
   if (!nugget || model_.g.empty()) return;
   double const least = lower_[*nugget], sill = result_.theta.field() + result_.theta.nugget;

@@ -14,6 +14,17 @@
 
 namespace strata::geostat::detail {
 
+/// Blocks where kernels read them: see ConditioningBlocks.
+template <class MemorySpace>
+struct BlockViews {
+  Kokkos::View<std::int64_t*, MemorySpace> offsets, response_offsets;
+  Kokkos::View<std::int32_t*, MemorySpace> members, responses;
+};
+
+/// Numbers of each response, n rows by columns.
+template <class MemorySpace>
+using ResponseRows = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
+
 /// A covariance of pairs of places, where kernels evaluate it, and its derivatives by range and nu,
 /// where these are wanted. On hosts with many pairs a table of nu serves. Places are in the plane
 /// of `Directions`.
@@ -22,15 +33,15 @@ class PairCovariance {
  public:
   /// Sync: fences `exec` if there is a second structure.
   template <class Exec>
-  PairCovariance(Exec const& exec, MaternCovariance const& c, Metric metric, std::int64_t pairs,
-                 bool by_nu, bool by_nu_2)
+  PairCovariance(Exec const& exec, MaternCovariance const& c, Locations const& places,
+                 std::int64_t pairs, bool by_nu, bool by_nu_2)
       : nugget_(c.nugget),
         turn_(turn_of(c)),
-        metric_(metric),
+        metric_(places.metric),
         terms_(exec, c, pairs, by_nu, by_nu_2) {
     if constexpr (!derivatives && std::is_same_v<MemorySpace, Kokkos::HostSpace>)
-      if (detail::has_columns(terms_.first()) && metric == Metric::Euclidean &&
-          (!c.second || detail::has_columns(terms_.second())))
+      if (detail::has_columns(terms_.first()) && metric_ == Metric::Euclidean &&
+          places.further.empty() && (!c.second || detail::has_columns(terms_.second())))
         column_ = matern_column();
   }
 

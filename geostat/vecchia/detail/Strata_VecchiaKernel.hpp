@@ -15,22 +15,11 @@
 
 namespace strata::geostat::detail {
 
-/// Blocks where kernels read them: see ConditioningBlocks.
-template <class MemorySpace>
-struct BlockViews {
-  Kokkos::View<std::int64_t*, MemorySpace> offsets, response_offsets;
-  Kokkos::View<std::int32_t*, MemorySpace> members, responses;
-};
-
-/// Numbers of each response, n rows by columns.
-template <class MemorySpace>
-using ResponseRows = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
-
 /// Which column of them is what, for q columns of data.
 struct ResponseColumns {
-  int q;               ///< the values, and the columns of the trend
-  int parameters = 4;  ///< derivatives are by so many; 6 with stretch and shear, 9 with a second
-                       ///< structure
+  int q;  ///< the values, and the columns of the trend
+  /// derivatives are by so many; 6 with stretch and shear, 9 with a second structure, then axes
+  int parameters = 4;
 
   static constexpr int log_variance = 0;  ///< variance of the response given those before it
   static constexpr int rounding = 1;      ///< what that may be off by
@@ -153,6 +142,7 @@ struct VecchiaKernel {
   Kokkos::View<double*, Space> errors;                     // known variances, if any
   Kokkos::View<double**, Kokkos::LayoutLeft, Space> data;  // [y Q]
   bool by_nu, by_directions, has_second, by_nu_2;
+  int axes;   // by the ranges of so many coordinates
   int ld;     // members of the largest block
   int level;  // of the scratch memory
   ResponseRows<Space> rows;
@@ -162,7 +152,7 @@ struct VecchiaKernel {
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
     auto const n = static_cast<std::size_t>(ld);
     std::size_t const squares = derivatives ? 1 + static_cast<std::size_t>(squares_count()) : 1,
-                      vectors = data.extent(1) + (has_second ? 11 : 8);
+                      vectors = data.extent(1) + static_cast<std::size_t>(2 + count());
     return 8 * (n * n * squares + n * vectors) + 64;
   }
 
@@ -175,7 +165,9 @@ struct VecchiaKernel {
     Triangle const L{member, scratch, ld};
     int const size = ld * ld;
     double* const stretch = scratch + size * (by_nu ? 2 : 1);
-    Squares const by{scratch + size, stretch, stretch + (by_directions ? 2 * size : 0), size};
+    double* const second = stretch + (by_directions ? 2 * size : 0);
+    Squares const by{scratch + size, stretch, second,
+                     second + size * ((has_second ? 2 : 0) + (by_nu_2 ? 1 : 0)), size};
     double* const z = scratch + size * (derivatives ? 1 + squares_count() : 1);
     double* const vectors = z + ld * q;
     fill(L, by, vectors, first, n);
@@ -197,7 +189,7 @@ struct VecchiaKernel {
  private:
   // Derivatives above the diagonal, only where they are wanted.
   struct Squares {
-    double *nu, *stretch, *second;
+    double *nu, *stretch, *second, *axis;
     int size;
     KOKKOS_FUNCTION double* shear() const { return stretch + size; }
     KOKKOS_FUNCTION double* range_2() const { return second + size; }
@@ -205,7 +197,12 @@ struct VecchiaKernel {
   };
   // How many there are.
   KOKKOS_FUNCTION int squares_count() const {
-    return (by_nu ? 1 : 0) + (by_directions ? 2 : 0) + (has_second ? 2 : 0) + (by_nu_2 ? 1 : 0);
+    return (by_nu ? 1 : 0) + (by_directions ? 2 : 0) + (has_second ? 2 : 0) + (by_nu_2 ? 1 : 0) +
+           axes;
+  }
+  // How many derivatives have vectors.
+  KOKKOS_FUNCTION int count() const {
+    return axes > 0 ? static_cast<int>(By::axis) + axes : has_second ? 9 : 6;
   }
 
   KOKKOS_FUNCTION void fill(Triangle const& L, Squares const& by, double* vectors,
@@ -256,6 +253,8 @@ struct VecchiaKernel {
     if constexpr (derivatives) {
       L.at(j, i) = m.by_log_range;
       if (by_nu) by.nu[at] = m.by_nu;
+      for (int k = 0; k < axes; ++k)
+        by.axis[at + k * by.size] = by_log_range * part_along(k, points(row), points(column), h);
       if (!by_directions) return;
       auto const turned = covariance.by_directions(by_log_range, points(row), points(column));
       by.stretch[at] = turned.stretch, by.shear()[at] = turned.shear;
@@ -326,13 +325,17 @@ struct VecchiaKernel {
       multiply(L, by.shear(), c, one.sigma2, u + 5 * ld, n);
     }
     if (has_second) multiply_second(L, by, c, u + 6 * ld, n);
+    for (int k = 0; k < axes; ++k)
+      multiply(L, by.axis + k * by.size, c, one.sigma2, u + (static_cast<int>(By::axis) + k) * ld,
+               n);
     L.member.team_barrier();
     team_for(L.member, n, [&](int i) {
       u[i] = error_of(blocks.members(first + i)) * c[i];
       if (!by_nu) u[i + 2 * ld] = 0;
       u[i + 3 * ld] = c[i];
+      if (!by_directions && (has_second || axes > 0)) u[i + 4 * ld] = u[i + 5 * ld] = 0;
+      if (!has_second && axes > 0) u[i + 6 * ld] = u[i + 7 * ld] = u[i + 8 * ld] = 0;
       if (!has_second) return;
-      if (!by_directions) u[i + 4 * ld] = u[i + 5 * ld] = 0;
       u[i + 6 * ld] += c[i];  // the diagonal of its correlations
       if (!by_nu_2) u[i + 8 * ld] = 0;
     });
@@ -349,7 +352,7 @@ struct VecchiaKernel {
   // u_j = L^-1 S_j c, and their products with z and each other.
   KOKKOS_FUNCTION void differentiate(Triangle const& L, Squares const& by, double const* z,
                                      double* vectors, std::int64_t first, int r, int q) const {
-    int const n = r + 1, count = has_second ? 9 : by_directions ? 6 : 4;
+    int const n = r + 1, count = axes > 0 || has_second ? this->count() : by_directions ? 6 : 4;
     std::int64_t const row = blocks.members(first + r);
     double *const c = vectors, *const u = vectors + ld;  // u: a column for each parameter
     double const sigma2 = covariance.terms().first().sigma2, nugget = covariance.nugget(),
