@@ -7,11 +7,11 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Automatic.hpp>
-#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/tree/Strata_LeafSizes.hpp>
 #include <dense/detail/Strata_ForetoldPivot.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
+#include <dense/tree/Strata_LeafSizes.hpp>
 
 #include <algorithm>
 #include <iterator>

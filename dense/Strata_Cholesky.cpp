@@ -6,12 +6,12 @@
 #include <core/blas/Strata_FlopCount.hpp>
 #include <core/kokkos_ext/Strata_FewThreads.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <core/memory/Strata_Pieces.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/memory/Strata_Pieces.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
-#include <dense/tree/detail/Strata_ColumnMajor.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
 #include <dense/detail/Strata_ForetoldPivot.hpp>
+#include <dense/tree/detail/Strata_ColumnMajor.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -7,11 +7,11 @@
 #include <core/Strata_Ladder.hpp>
 #include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
-#include <dense/tree/Strata_Layers.hpp>
-#include <dense/refine/Strata_Condition.hpp>
 #include <dense/log_determinant/Strata_LogDeterminant.hpp>
+#include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -5,9 +5,9 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/recursion/Strata_TreeTrsm.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
+#include <dense/recursion/Strata_TreeTrsm.hpp>
 
 #include <algorithm>
 #include <cmath>

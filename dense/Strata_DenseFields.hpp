@@ -5,11 +5,11 @@
 
 #include <core/Strata_Fields.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/tree/Strata_Layers.hpp>
-#include <dense/refine/Strata_Condition.hpp>
 #include <dense/log_determinant/Strata_LogDeterminant.hpp>
+#include <dense/refine/Strata_Condition.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
+#include <dense/tree/Strata_Layers.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -7,8 +7,8 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Automatic.hpp>
-#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/tree/Strata_InPlace.hpp>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // What is known of a covariance's parameters: gradients, the Fisher information, standard errors,
 // profile intervals.
 #include <geostat/Strata_FisherInformation.hpp>
-#include <geostat/fit/Strata_GeostatFields.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/fit/Strata_GeostatFields.hpp>
 #include <geostat/fit/Strata_ProfileInterval.hpp>
 #include <python/detail/Strata_BindFields.hpp>
 #include <python/detail/Strata_Covariances.hpp>

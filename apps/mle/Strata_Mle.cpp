@@ -14,8 +14,8 @@
 #include <core/Strata_Stopwatch.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <geostat/kriging/Strata_MapFiles.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 
 #include <Kokkos_Core.hpp>
 

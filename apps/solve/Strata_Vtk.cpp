@@ -3,8 +3,8 @@
 #include <apps/solve/Strata_Vtk.hpp>
 
 #include <apps/shared/Strata_Exit.hpp>
-#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 #include <core/io/files/Strata_ByteSink.hpp>
+#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 
 #include <cstddef>
 

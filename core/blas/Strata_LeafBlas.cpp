@@ -5,6 +5,7 @@
 #include <core/Strata_Backends.hpp>
 #include <core/blas/basics/Strata_LargestMagnitude.hpp>
 #include <core/blas/basics/detail/Strata_Elementwise.hpp>
+#include <core/blas/basics/vendor/Strata_VendorBlas.hpp>
 #include <core/blas/detail/Strata_FormattedProduct.hpp>
 #include <core/blas/detail/Strata_IntegerProduct.hpp>
 #include <core/blas/detail/Strata_KernelsBlas.hpp>
@@ -17,11 +18,10 @@
 #include <core/blas/portable/detail/Strata_WidenedBlas.hpp>
 #include <core/blas/tiles/vendor/Strata_ThinTriangular.hpp>
 #include <core/blas/tiles/vendor/Strata_TilePotrf.hpp>
-#include <core/blas/basics/vendor/Strata_VendorBlas.hpp>
+#include <core/instances/Strata_SecondInstance.hpp>
 #include <core/integers/Strata_IntegerBlas.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <core/instances/Strata_SecondInstance.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 
 #include <algorithm>

@@ -8,12 +8,12 @@
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/memory/Strata_Buffer.hpp>
 #include <core/memory/Strata_PoolReserve.hpp>
-#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
 #include <dense/recursion/detail/Strata_LowSolve.hpp>
 #include <dense/recursion/detail/Strata_PanelPotrf.hpp>
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 
 #include <cstddef>
 #include <cstdint>

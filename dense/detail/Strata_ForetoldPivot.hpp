@@ -5,9 +5,9 @@
 
 #include <core/Strata_Precision.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <dense/detail/Strata_FactorKernels.hpp>
 #include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/tree/Strata_Layers.hpp>
-#include <dense/detail/Strata_FactorKernels.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -5,8 +5,8 @@
 
 #include <core/Strata_Ladder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/refine/Strata_SpdSolve.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -7,9 +7,9 @@
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/factor/detail/Strata_LowerTriangle.hpp>
-#include <dense/vectors/detail/Strata_BlockVectors.hpp>
-#include <dense/refine/detail/Strata_LostColumns.hpp>
 #include <dense/log_determinant/detail/Strata_Probes.hpp>
+#include <dense/refine/detail/Strata_LostColumns.hpp>
+#include <dense/vectors/detail/Strata_BlockVectors.hpp>
 
 #include <algorithm>
 #include <cmath>

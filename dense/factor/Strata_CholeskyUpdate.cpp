@@ -4,15 +4,15 @@
 #include <core/blas/basics/Strata_SetIdentity.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <core/memory/Strata_Pieces.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/memory/Strata_Pieces.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/tree/Strata_InPlace.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
 #include <dense/factor/detail/Strata_ChangeKernels.hpp>
 #include <dense/factor/detail/Strata_RankChange.hpp>
 #include <dense/factor/detail/Strata_RowIndices.hpp>
+#include <dense/tree/Strata_InPlace.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -35,7 +35,7 @@ struct EachSolved {
 /// Systems of about one order are copied to batches, padded with ones on the diagonal. The kernels
 /// of `BatchedBlas` do a batch as a whole: on hosts by threads, each with several systems in the
 /// lanes of its vectors, on devices by teams. Orders above `BatchedBlas::largest_order` are done
-/// one after the other, on hosts also those above 256 and those of which there are few.
+/// one after the other, on hosts also orders above 256 and orders that few systems have.
 ///
 /// Shape    A: n x n, B: n x m; n, m >= 0. All are of one type. No B overlaps another matrix.
 /// Result   X in place of B, but where info is not 0, whose B is as it was. But for rounding, what

@@ -45,8 +45,8 @@ template <class ExecutionSpace>
 
 namespace detail {
 
-/// Products v' v and v' L^-1 [y Q] of each place. There v = L^-1 c of the covariances c with its neighbours
-/// among the observations, whose matrix is L L'. Entries of c at the place itself have
+/// Products v' v and v' L^-1 [y Q] of each place. There v = L^-1 c of the covariances c with its
+/// neighbours among the observations, whose matrix is L L'. Entries of c at the place itself have
 /// `at_same_place` more.
 ///
 /// Shape    `neighbours` the same number for each place. Sync: fences `exec`.

@@ -23,20 +23,20 @@ struct LocalSimulationOptions {
 };
 
 /// Draws of the field without noise at new locations, given the observations. Each new location, in
-/// maximin order, is drawn given its nearest neighbours among all observations and the new locations
-/// before it; the trend's coefficients are drawn first. With all of them as neighbours the fields
-/// have the exact distribution.
+/// maximin order, is drawn given its nearest neighbours among all observations and the new
+/// locations before it; the trend's coefficients are drawn first. With all of them as neighbours
+/// the fields have the exact distribution.
 ///
 /// Shape    any number of new locations, of the same metric.
 /// Result   as of `simulate`, with other normal numbers: what a ridge adds is the most that a
 ///          location took.
 /// Sync     fences `exec`; works on the host, by all its threads.
-/// Memory   12 m + 8 count bytes a location for m neighbours. Cost: m^3 / 3 flops and m^2 / 2 entries
-///          a location, and 2 m flops a field.
+/// Memory   12 m + 8 count bytes a location for m neighbours. Cost: m^3 / 3 flops and m^2 / 2
+///          entries a location, and 2 m flops a field.
 /// Throws   ValueError if the neighbours are not 1 to 1000, or for no field; Error where no ridge
 ///          mends a matrix; what `predict` by neighbours throws.
-/// Source   Vecchia, J. R. Stat. Soc. B 50 (1988), doi:10.1111/j.2517-6161.1988.tb01729.x; Katzfuss,
-///          Guinness, Gong and Zilber, J. Agric. Biol. Environ. Stat. 25 (2020),
+/// Source   Vecchia, J. R. Stat. Soc. B 50 (1988), doi:10.1111/j.2517-6161.1988.tb01729.x;
+///          Katzfuss, Guinness, Gong and Zilber, J. Agric. Biol. Environ. Stat. 25 (2020),
 ///          doi:10.1007/s13253-020-00401-7.
 template <class ExecutionSpace>
 [[nodiscard]] Simulation simulate(ExecutionSpace const& exec,

@@ -15,7 +15,7 @@ namespace strata::geostat {
 /// How observations are left out.
 struct LocalValidationOptions {
   std::int64_t neighbours = 60;  ///< others that each is predicted from, 1 to 1000
-  /// A number for each observation: those of one number are left out together; none: each alone.
+  /// A number for each observation: equal numbers are left out together; none: each alone.
   std::span<std::int64_t const> folds = {};
   VecchiaOptions approximation = {};             ///< approximation of each fold
   std::function<void(double)> on_progress = {};  ///< hears what part is done
@@ -33,8 +33,8 @@ struct LocalValidationOptions {
 /// Result   as of `cross_validate`; no residual where the others do not tell the trend.
 /// Sync     fences `exec`.
 /// Cost     a prediction of n places; each fold a likelihood with its order and neighbours more.
-/// Throws   ShapeError if there are neither n folds nor none; ValueError if the neighbours are not 1
-///          to 1000; what `Vecchia::log_likelihood` throws.
+/// Throws   ShapeError if there are neither n folds nor none; ValueError if the neighbours are not
+///          1 to 1000; what `Vecchia::log_likelihood` throws.
 /// Source   Dubrule, Math. Geol. 15 (1983), doi:10.1007/BF01033232.
 template <class ExecutionSpace>
 [[nodiscard]] CrossValidation cross_validate(ExecutionSpace const& exec,

@@ -4,8 +4,8 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <core/info/Strata_Version.hpp>
 #include <core/problems/Strata_Generators.hpp>
-#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/tree/Strata_Quantise.hpp>
 #include <geostat/Strata_Matern.hpp>
 

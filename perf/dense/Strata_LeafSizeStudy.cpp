@@ -6,8 +6,8 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/problems/Strata_Generators.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/tree/Strata_LeafSizes.hpp>
 #include <dense/recursion/Strata_TreePotrf.hpp>
+#include <dense/tree/Strata_LeafSizes.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -7,9 +7,9 @@
 #include <core/Strata_Precision.hpp>
 #include <core/io/files/Strata_Trace.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
+#include <sparse/formats/Strata_MatrixOptions.hpp>
 #include <sparse/hpgmxp/Strata_HpgmxpModel.hpp>
 #include <sparse/krylov/Strata_KrylovReport.hpp>
-#include <sparse/formats/Strata_MatrixOptions.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
 

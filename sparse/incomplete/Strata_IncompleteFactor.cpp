@@ -5,11 +5,11 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/formats/detail/Strata_Extents.hpp>
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/incomplete/detail/Strata_TriangularSweeps.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/formats/detail/Strata_Extents.hpp>
-#include <sparse/formats/detail/Strata_HostCopy.hpp>
 
 #include <variant>
 

@@ -5,8 +5,8 @@
 
 #include <core/Strata_Pimpl.hpp>
 #include <core/Strata_Precision.hpp>
-#include <sparse/incomplete/Strata_IncompleteReport.hpp>
 #include <sparse/formats/Strata_EllMatrix.hpp>
+#include <sparse/incomplete/Strata_IncompleteReport.hpp>
 
 #include <cstdint>
 #include <memory>

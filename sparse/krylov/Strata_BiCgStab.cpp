@@ -4,9 +4,9 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/formats/detail/Strata_Norms.hpp>
 #include <sparse/krylov/detail/Strata_KeptIterate.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
-#include <sparse/formats/detail/Strata_Norms.hpp>
 
 #include <algorithm>
 #include <array>

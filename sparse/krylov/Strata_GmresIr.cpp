@@ -4,9 +4,9 @@
 
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_HessenbergLeastSquares.hpp>
+#include <core/instances/Strata_Replay.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <core/instances/Strata_Replay.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/krylov/detail/Strata_OuterIteration.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>

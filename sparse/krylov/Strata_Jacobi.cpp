@@ -3,9 +3,9 @@
 #include <sparse/krylov/Strata_Jacobi.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <sparse/formats/detail/Strata_Extents.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
-#include <sparse/formats/detail/Strata_Extents.hpp>
 
 namespace strata::sparse {
 namespace {

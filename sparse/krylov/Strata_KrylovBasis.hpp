@@ -7,8 +7,8 @@
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_Errors.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/krylov/Strata_KrylovReport.hpp>
 #include <sparse/formats/Strata_EllMatrix.hpp>
+#include <sparse/krylov/Strata_KrylovReport.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -5,8 +5,8 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <sparse/matrix/Strata_GaussSeidel.hpp>
 #include <sparse/formats/detail/Strata_Extents.hpp>
+#include <sparse/matrix/Strata_GaussSeidel.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -5,11 +5,11 @@
 
 #include <core/Strata_Precision.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
-#include <sparse/matrix/Strata_Halo.hpp>
 #include <sparse/formats/Strata_MatrixOptions.hpp>
 #include <sparse/formats/Strata_SlicedEllAssembly.hpp>
-#include <sparse/matrix/Strata_SweepOrder.hpp>
 #include <sparse/formats/detail/Strata_LocalRows.hpp>
+#include <sparse/matrix/Strata_Halo.hpp>
+#include <sparse/matrix/Strata_SweepOrder.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,10 +5,10 @@
 #include <comm/Strata_DeviceMessages.hpp>
 #include <comm/Strata_Mpi.hpp>
 #include <core/Strata_Errors.hpp>
+#include <core/instances/Strata_SecondInstance.hpp>
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <core/instances/Strata_SecondInstance.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <sparse/formats/detail/Strata_Extents.hpp>
 

@@ -3,8 +3,8 @@
 #ifndef STRATA_SPARSE_SWEEP_ORDER_HPP
 #define STRATA_SPARSE_SWEEP_ORDER_HPP
 
-#include <sparse/matrix/Strata_Colouring.hpp>
 #include <sparse/formats/Strata_EllKernels.hpp>
+#include <sparse/matrix/Strata_Colouring.hpp>
 
 #include <cstdint>
 #include <limits>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
 
+#include <core/instances/Strata_Replay.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <core/instances/Strata_Replay.hpp>
 #include <sparse/multigrid/Strata_GridHierarchy.hpp>
 
 #include <algorithm>

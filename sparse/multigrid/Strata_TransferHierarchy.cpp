@@ -147,7 +147,7 @@ bool is_for_classical(bool has_single_unknowns, bool symmetric, bool has_units,
   return !symmetric || has_units || share_with_sign > much;  // units: its coefficients jump
 }
 
-// Whether the diagonal and the couplings are those of a mesh with slivers. Collective; fences.
+// Whether a mesh with slivers has such a diagonal and such couplings. Collective; fences.
 template <class Exec>
 bool has_slivers(Exec const& exec, Communicator const& comm,
                  Vector<double, typename Exec::memory_space> const& scale, double share_with_sign) {

@@ -8,9 +8,9 @@
 #include <core/kokkos_ext/Strata_FewThreads.hpp>
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_Cholesky.hpp>
-#include <dense/tree/Strata_LeafSizes.hpp>
 #include <dense/detail/Strata_ForetoldPivot.hpp>
 #include <dense/detail/Strata_Ladder.hpp>
+#include <dense/tree/Strata_LeafSizes.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,11 +3,11 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_FisherInformation.hpp>
-#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/fit/Strata_ProfileInterval.hpp>
-#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <geostat/fit/detail/Strata_FitVariables.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 
 #include <gtest/gtest.h>
 

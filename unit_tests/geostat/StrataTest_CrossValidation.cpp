@@ -3,9 +3,9 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_SlowTrend.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <geostat/kriging/Strata_CrossValidation.hpp>
 #include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_SyntheticField.hpp>
-#include <geostat/kriging/Strata_CrossValidation.hpp>
 
 #include <gtest/gtest.h>
 

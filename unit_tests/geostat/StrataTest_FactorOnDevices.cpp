@@ -11,8 +11,8 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_Divergence.hpp>
 #include <geostat/Strata_FisherInformation.hpp>
-#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/kriging/Strata_Prediction.hpp>
 #include <ooc/schedule/Strata_TilePlan.hpp>
 

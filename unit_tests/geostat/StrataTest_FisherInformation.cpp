@@ -4,10 +4,10 @@
 #include "StrataTest_SlowGradient.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_FisherInformation.hpp>
-#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
-#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <geostat/detail/Strata_CovarianceGradient.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 
 #include <gtest/gtest.h>
 

@@ -10,10 +10,10 @@
 #include "sparse/StrataTest_Ranks.hpp"
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <geostat/Strata_Divergence.hpp>
-#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
-#include <geostat/kriging/Strata_Prediction.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/fit/Strata_ProfileInterval.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_SyntheticField.hpp>
 
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_SlowTrend.hpp"
 #include "StrataTest_Spaces.hpp"
-#include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_MapFiles.hpp>
+#include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_PredictionGrid.hpp>
 #include <geostat/kriging/Strata_Simulation.hpp>
 #include <geostat/kriging/Strata_Variogram.hpp>

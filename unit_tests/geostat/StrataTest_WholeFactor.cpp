@@ -5,9 +5,9 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <geostat/Strata_FisherInformation.hpp>
-#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/fit/Strata_Fit.hpp>
 #include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_SyntheticField.hpp>
 

@@ -4,8 +4,8 @@
 // hear of what is wrong.
 #include "StrataTest_Matchers.hpp"
 #include "ooc/StrataTest_RankTiles.hpp"
-#include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
 #include <core/io/Strata_Npy.hpp>
+#include <core/io/matrix_file/Strata_MatrixBlocks.hpp>
 #include <ooc/tiles/Strata_TileSources.hpp>
 
 #include <gtest/gtest.h>

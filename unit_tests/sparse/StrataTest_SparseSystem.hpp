@@ -5,9 +5,9 @@
 
 #include "StrataTest_Ranks.hpp"
 #include "StrataTest_Sparse.hpp"
+#include <sparse/formats/detail/Strata_Norms.hpp>
 #include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
-#include <sparse/formats/detail/Strata_Norms.hpp>
 
 #include <cmath>
 #include <cstdint>

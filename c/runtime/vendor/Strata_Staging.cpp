@@ -5,10 +5,10 @@
 #include <c/runtime/detail/Strata_Helpers.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/info/Strata_Version.hpp>
-#include <core/kokkos_ext/Strata_Allocate.hpp>
-#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/instances/Strata_FenceAtEnd.hpp>
 #include <core/instances/Strata_Lent.hpp>
+#include <core/kokkos_ext/Strata_Allocate.hpp>
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 
 #include <algorithm>
 #include <atomic>

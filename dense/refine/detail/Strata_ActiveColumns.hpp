@@ -3,8 +3,8 @@
 #ifndef STRATA_DETAIL_ACTIVE_COLUMNS_HPP
 #define STRATA_DETAIL_ACTIVE_COLUMNS_HPP
 
-#include <dense/vectors/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_Convergence.hpp>
+#include <dense/vectors/detail/Strata_BlockVectors.hpp>
 
 #include <Kokkos_Core.hpp>
 

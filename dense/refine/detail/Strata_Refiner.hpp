@@ -6,11 +6,11 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 #include <dense/refine/detail/Strata_ActiveColumns.hpp>
-#include <dense/vectors/detail/Strata_BlockVectors.hpp>
 #include <dense/refine/detail/Strata_Convergence.hpp>
 #include <dense/refine/detail/Strata_CorrectionSolvers.hpp>
 #include <dense/refine/detail/Strata_Equilibrate.hpp>
 #include <dense/refine/detail/Strata_RefinementMemory.hpp>
+#include <dense/vectors/detail/Strata_BlockVectors.hpp>
 
 #include <algorithm>
 #include <cmath>

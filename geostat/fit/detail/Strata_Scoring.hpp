@@ -65,8 +65,9 @@ struct ScoringOutcome {
 /// gradients there.
 ///
 /// Result   ends where no step of length 1 would gain more than 100 tolerance^2, or a tenth of the
-///          noise; also where ten evaluations for each variable gained less each, in the mean. A step is taken that gains a tenth of what the model says, noise set aside. Where
-///          the noise grows more than tenfold, what is beyond that counts against the step.
+///          noise; also where ten evaluations for each variable gained less each, in the mean. A
+///          step is taken that gains a tenth of what the model says, noise set aside. Where the
+///          noise grows more than tenfold, what is beyond that counts against the step.
 /// Source   Nocedal and Wright, Numerical Optimization, 2006, equation 6.19; Conn, Gould and Toint,
 ///          Trust Region Methods, 2000, chapters 6 and 7; bounds: Bertsekas, SIAM J. Control Optim.
 ///          20 (1982), doi:10.1137/0320018; noise: Sun and Nocedal, Math. Program. 202 (2023),

@@ -3,9 +3,9 @@
 #include <ooc/team/vendor/Strata_DeviceLane.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/memory/Strata_Buffer.hpp>
-#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/instances/Strata_FenceAtEnd.hpp>
+#include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
+#include <core/memory/Strata_Buffer.hpp>
 #include <ooc/team/vendor/Strata_Numa.hpp>
 
 #include <Kokkos_Core.hpp>

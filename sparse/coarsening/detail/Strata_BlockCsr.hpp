@@ -3,8 +3,8 @@
 #ifndef STRATA_SPARSE_DETAIL_BLOCK_CSR_HPP
 #define STRATA_SPARSE_DETAIL_BLOCK_CSR_HPP
 
-#include <sparse/products/detail/Strata_HashProduct.hpp>
 #include <sparse/formats/detail/Strata_LocalCsr.hpp>
+#include <sparse/products/detail/Strata_HashProduct.hpp>
 
 #include <cstdint>
 

@@ -5,8 +5,8 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/formats/detail/Strata_HostCopy.hpp>
-#include <sparse/matrix/detail/Strata_RowExchange.hpp>
 #include <sparse/formats/detail/Strata_RowLanes.hpp>
+#include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,8 +3,8 @@
 #ifndef STRATA_SPARSE_DETAIL_TRIANGULAR_SWEEPS_HPP
 #define STRATA_SPARSE_DETAIL_TRIANGULAR_SWEEPS_HPP
 
-#include <sparse/incomplete/detail/Strata_HostFactor.hpp>
 #include <sparse/formats/Strata_EllMatrix.hpp>
+#include <sparse/incomplete/detail/Strata_HostFactor.hpp>
 
 #include <cstdint>
 #include <vector>

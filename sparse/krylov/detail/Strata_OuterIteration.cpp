@@ -4,8 +4,8 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
-#include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/formats/detail/Strata_Norms.hpp>
+#include <sparse/krylov/Strata_KrylovBasis.hpp>
 
 #include <algorithm>
 #include <cmath>

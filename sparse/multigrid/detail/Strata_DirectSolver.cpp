@@ -3,8 +3,8 @@
 #include <sparse/multigrid/detail/Strata_DirectSolver.hpp>
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
-#include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/formats/detail/Strata_HostCopy.hpp>
+#include <sparse/matrix/Strata_HostRows.hpp>
 #include <sparse/multigrid/detail/Strata_SymmetricInverse.hpp>
 
 #include <algorithm>

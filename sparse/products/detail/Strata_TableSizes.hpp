@@ -19,8 +19,8 @@ struct RowList {
   }
 };
 
-/// The rows of a device by the size of their tables: size 2^(k + 4) for k < `sizes` - 1 in scratch,
-/// up to 24 KB of it, beyond that in the device's memory. Rows of a negative width are in none.
+/// The rows of a device by the size of their tables: size 2^(k + 4) for k < `sizes` - 1 in scratch
+/// memory, up to 24 KB, larger ones in the device's memory. Rows of a negative width have no table.
 struct TableSizes {
   static constexpr int sizes = 9, least = 4;
   static constexpr std::uint8_t none = 255;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Files.hpp"
-#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 #include <core/io/Strata_MatrixMarket.hpp>
 #include <core/io/Strata_Npy.hpp>
 #include <core/io/detail/Strata_MatrixMarketStream.hpp>
+#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

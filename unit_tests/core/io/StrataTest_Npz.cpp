@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Files.hpp"
 #include "StrataTest_Zip.hpp"
-#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 #include <core/io/Strata_Npz.hpp>
 #include <core/io/detail/Strata_ZipArchive.hpp>
+#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 
 #include <gtest/gtest.h>
 

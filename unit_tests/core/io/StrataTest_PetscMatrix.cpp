@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Files.hpp"
-#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 #include <core/io/Strata_PetscMatrix.hpp>
 #include <core/io/files/Strata_ByteSource.hpp>
+#include <core/io/matrix_file/Strata_MatrixFile.hpp>
 
 #include <gtest/gtest.h>
 

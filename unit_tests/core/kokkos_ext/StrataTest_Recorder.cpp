@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Spaces.hpp"
-#include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/instances/Strata_Replay.hpp>
+#include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <sparse/coarsening/detail/Strata_Coarsening.hpp>
 #include <sparse/coarsening/detail/Strata_IndependentSet.hpp>
 #include <sparse/coarsening/detail/Strata_Prolongator.hpp>
-#include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/formats/detail/Strata_HostCopy.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/multigrid/detail/Strata_PolynomialSmoother.hpp>
 #include <sparse/multigrid/detail/Strata_SymmetricInverse.hpp>
 

@@ -7,8 +7,8 @@
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
 #include <sparse/coarsening/detail/Strata_Coarsening.hpp>
 #include <sparse/coarsening/detail/Strata_Prolongator.hpp>
-#include <sparse/matrix/Strata_ModelProblems.hpp>
 #include <sparse/formats/detail/Strata_HostCopy.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
 
 #include <gtest/gtest.h>
 

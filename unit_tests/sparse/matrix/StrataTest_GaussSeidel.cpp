@@ -3,8 +3,8 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
-#include <sparse/matrix/Strata_GaussSeidel.hpp>
 #include <sparse/formats/Strata_SlicedEllAssembly.hpp>
+#include <sparse/matrix/Strata_GaussSeidel.hpp>
 #include <sparse/matrix/Strata_StencilProblem.hpp>
 #include <sparse/matrix/Strata_SweepOrder.hpp>
 

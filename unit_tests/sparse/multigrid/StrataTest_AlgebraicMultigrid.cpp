@@ -4,9 +4,9 @@
 #include "StrataTest_Spaces.hpp"
 #include "sparse/StrataTest_Ranks.hpp"
 #include "sparse/StrataTest_Sparse.hpp"
+#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/krylov/Strata_KrylovBasis.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
-#include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/multigrid/Strata_AlgebraicMultigrid.hpp>
 #include <sparse/multigrid/Strata_GaussSeidelSweeps.hpp>
 #include <sparse/multigrid/Strata_GeometricMultigrid.hpp>
