@@ -440,8 +440,8 @@ STRATA_API strata_status strata_sparse_set_up_int32(int64_t n, int32_t const* be
                                                     strata_sparse** solver);
 
 /* Other values in the same places, `entries` of them. What depends on the places alone is kept from
- * the first update on, with preconditioner_only from the set-up on. If it fails the solver has the
- * old values. */
+ * the set-up on, with preconditioner_only or where a tenth of a host's memory holds it, else from the
+ * first update on. If it fails the solver has the old values. */
 STRATA_API strata_status strata_sparse_update(strata_sparse* solver, int64_t entries,
                                               double const* value);
 

@@ -90,13 +90,14 @@ std::int64_t columns_at_a_time(CovarianceFactor<Exec> const& factor) {
   return std::min(most, std::max<std::int64_t>(factor.report().tile_size, 128));
 }
 
-LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t order) {
+LikelihoodGradient not_positive_definite(LikelihoodGradient result, std::int64_t order,
+                                         std::size_t axes) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   result.info = order;
   result.by = {nan, nan, nan, nan};
   result.by_angle = result.by_ratio = nan;
   result.by_second = {nan, nan, nan};
-  for (double& by : result.by_axes) by = nan;
+  result.by_axes.assign(axes, nan);
   result.backward_error = nan;
   result.solve_converged = false;
   return result;
@@ -286,7 +287,9 @@ LikelihoodDerivatives derivatives(Exec const& exec, CovarianceFactor<Exec>& fact
   if (information && factor.info().ok()) result.information = information->finish(sill, solves);
   gradient.backward_error = solves.backward_error;
   gradient.solve_converged = solves.converged;
-  if (!factor.info().ok()) gradient = not_positive_definite(gradient, factor.info().order());
+  if (!factor.info().ok())
+    gradient =
+        not_positive_definite(gradient, factor.info().order(), factor.covariance().axes.size());
   gradient.seconds = watch.seconds();
   return result;
 }
@@ -302,10 +305,10 @@ LikelihoodGradient log_likelihood_gradient(Exec const& exec, CovarianceFactor<Ex
   Stopwatch const watch;
   together(factor.comm(), [&] { detail::check_values(factor.order(), values); });
   if (!factor.info().ok())
-    return not_positive_definite(LikelihoodGradient{}, factor.info().order());
+    return not_positive_definite({}, factor.info().order(), factor.covariance().axes.size());
   auto const weights = detail::weights(exec, factor, values, trend);
   if (!factor.info().ok())
-    return not_positive_definite(LikelihoodGradient{}, factor.info().order());
+    return not_positive_definite({}, factor.info().order(), factor.covariance().axes.size());
   auto const& c = factor.covariance();
   auto const all = detail::wanted_of(c, wanted, c.has_directions() || c.has_axes());
   auto result =

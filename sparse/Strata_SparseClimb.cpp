@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -134,7 +136,13 @@ void SparseSolver<Exec>::Impl::begin_candidate(Exec const& exec, Ascent& at,
                                            attempts.empty() ? nullptr : &attempts.back().krylov)};
   at.how.is_last = at.is_last || !chooses;
   at.patience.emplace(candidate, chooses ? behind : std::vector<Candidate>(), goal, [this, exec] {
-    return seconds_of_factor(known, method.preconditioners().analyse_direct(exec));
+    try {
+      return seconds_of_factor(known, method.preconditioners().analyse_direct(exec));
+    } catch (MemoryError const&) {
+      return std::numeric_limits<double>::infinity();  // no rival
+    } catch (std::bad_alloc const&) {
+      return std::numeric_limits<double>::infinity();
+    }
   });
   at.has_given_up = false;
   at.how.gives_up = [&at](std::int64_t iteration, double residual) {

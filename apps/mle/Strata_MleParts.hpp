@@ -81,7 +81,7 @@ constexpr auto fields_of(FurtherErrors const*) {
           "Standard error of the ratio; not a number: there is none."),
       Field(
           "ranges", [](F const& f) { return f.of->of_axes; },
-          "Standard errors of the ranges of y and further coordinates; empty: one range "
+          "Standard errors of the ranges of y and the coordinates beyond it; empty: one range "
           "holds for all."),
       Field(
           "sigma2_2", [](F const& f) { return f.of->of_second[0]; },

@@ -60,15 +60,8 @@ bool look_like_degrees(geostat::Locations const& locations) {
   return is_off(left, right) || is_off(bottom, top) || (right - left > 180 && top - bottom > 90);
 }
 
-// From corner to corner of the box around them.
-double extent(geostat::Locations const& locations) {
-  auto const [left, right] = std::ranges::minmax(locations.x);
-  auto const [bottom, top] = std::ranges::minmax(locations.y);
-  return geostat::Locations{{left, right}, {bottom, top}, locations.metric}.distance(0, 1);
-}
-
 void warn_of_the_range(MleResult& result, geostat::Locations const& locations) {
-  double const apart = extent(locations);
+  double const apart = geostat::diagonal_of_box(locations);
   auto const& second = result.theta.second;
   double const first_range = result.asked->fixed[1] ? 0 : result.theta.range,
                second_range = second && !result.asked->fixed_second[1] ? second->range : 0,

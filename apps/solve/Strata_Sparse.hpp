@@ -66,6 +66,8 @@ struct SparseOutcome {
 
 /// As schema/solve_sparse.schema.json describes it.
 Report report(SparseOutcome const& outcome);
+/// What became of the solve, a line.
+std::string verdict(SparseOutcome const& outcome);
 
 /// Iterations after which a solve is slow.
 constexpr std::int64_t many_iterations = 60;

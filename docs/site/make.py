@@ -32,7 +32,7 @@ PARTS = {
                   "docs/tutorials/own-preconditioner", "docs/tutorials/hpg-mxp", "docs/tutorials/benchmark"],
     "Use": ["docs/library", "examples/README", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",
             "docs/several-hosts-memory", "docs/several-hosts-programs",
-            "docs/geostatistics", "docs/hpgmxp", "docs/limits", "docs/moved"],
+            "docs/geostatistics", "r/README", "docs/hpgmxp", "docs/limits", "docs/moved"],
     "Ideas": ["docs/ideas/layers", "docs/ideas/integers", "docs/ideas/refinement", "docs/ideas/ladder", "docs/ideas/precision-maps", "docs/ideas/static-schedule",
               "docs/ideas/multigrid", "docs/ideas/likelihoods", "docs/ideas/neighbours", "docs/ideas/hpgmxp-rules"],
     "Data": ["apps/data/README"],

@@ -83,6 +83,7 @@ class Profile {
     auto const k = result_.parameter;
     theta[k] = std::clamp(scale_.from(logarithm), parameters_of(options_.lower)[k],
                           parameters_of(options_.upper)[k]);
+    keep_ranges_of_axes(theta[1]);
     options_.start = with_parameters(options_.start, theta);
     Fit const found = fit(exec_, team_, locations_, values_, options_);
     double const value = found.likelihood.log_likelihood;
@@ -97,6 +98,12 @@ class Profile {
       result_.best = found.theta;
     }
     return value;
+  }
+  // The other coordinates' ranges stay, as near as bounds allow, where the first becomes this.
+  void keep_ranges_of_axes(double range) {
+    for (double& axis : options_.start.axes)
+      axis = std::clamp(options_.start.range * axis, options_.lower.range, options_.upper.range) /
+             range;
   }
   // Whether the last NaN was of the second kind.
   bool is_rounding() const { return is_rounding_; }

@@ -14,12 +14,6 @@ namespace strata::geostat {
 
 namespace {
 
-double diagonal_of(Locations const& locations) {
-  auto const [left, right] = std::ranges::minmax(locations.x);
-  auto const [bottom, top] = std::ranges::minmax(locations.y);
-  return Locations{{left, right}, {bottom, top}, locations.metric}.distance(0, 1);
-}
-
 // All, or so many at random.
 std::vector<std::int64_t> taken(std::int64_t n, VariogramOptions const& options) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
@@ -35,6 +29,19 @@ std::vector<std::int64_t> taken(std::int64_t n, VariogramOptions const& options)
 
 }  // namespace
 
+double diagonal_of_box(Locations const& locations) {
+  if (locations.size() == 0) return 0;
+  Locations corners;
+  corners.metric = locations.metric;
+  auto const ends = [](std::vector<double> const& of_each) {
+    auto const [least, most] = std::ranges::minmax(of_each);
+    return std::vector<double>{least, most};
+  };
+  corners.x = ends(locations.x), corners.y = ends(locations.y);
+  for (auto const& one : locations.further) corners.further.push_back(ends(one));
+  return corners.distance(0, 1);
+}
+
 std::vector<VariogramClass> empirical_variogram(Locations const& locations,
                                                 std::span<double const> values,
                                                 VariogramOptions const& options) {
@@ -48,7 +55,7 @@ std::vector<VariogramClass> empirical_variogram(Locations const& locations,
                  options.most, " observations, must be positive and 2 or more");
   std::vector<VariogramClass> all(static_cast<std::size_t>(options.classes)), result;
   if (values.empty()) return result;
-  double const cutoff = options.cutoff > 0 ? options.cutoff : diagonal_of(locations) / 3,
+  double const cutoff = options.cutoff > 0 ? options.cutoff : diagonal_of_box(locations) / 3,
                width = cutoff / options.classes;
   auto const which = taken(locations.size(), options);
   for (std::size_t a = 0; a < which.size(); ++a)

@@ -11,6 +11,9 @@
 
 namespace strata::geostat {
 
+/// Distance of two opposite corners of the box around all locations, by all coordinates; 0: none.
+double diagonal_of_box(Locations const& locations);
+
 /// Classes of distances.
 struct VariogramOptions {
   int classes = 15;          ///< classes of one width up to the cutoff

@@ -96,6 +96,8 @@ Part part_of(Locations const& at, std::span<double const> values, Trend const& t
   take(at.x, 0, part.at.x);
   take(at.y, 0, part.at.y);
   take(values, 0, part.values);
+  for (auto const i : rows)
+    part.at.numbers.push_back(at.numbers.empty() ? i : at.numbers[static_cast<std::size_t>(i)]);
   if (!at.error_variances.empty()) take(at.error_variances, 0, part.at.error_variances);
   for (auto const& one : at.further) take(one, 0, part.at.further.emplace_back());
   for (std::int64_t j = 0; j < trend.columns(); ++j)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
+from . import _arrays, _core
 from ._errors import ShapeError
 
 
@@ -56,16 +56,24 @@ def solve_each(matrices: Sequence[Any], right_hand_sides: Sequence[Any], *, lowe
         raise ShapeError(f"there are {len(matrices)} matrices and {len(right_hand_sides)} right-hand sides")
     taken, solutions = [], []
     for s, (matrix, right) in enumerate(zip(matrices, right_hand_sides)):
-        A = np.asarray(matrix, dtype=np.float64)
-        x = np.array(right, dtype=np.float64, order="F", copy=True)
+        A = np.asarray(_real(f"matrix {s}", matrix), dtype=np.float64)
+        x = np.array(_real(f"right-hand side {s}", right), dtype=np.float64, order="F", copy=True)
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
             raise ShapeError(f"system {s}, from 0: A is {_words(A)}, must be square")
         if x.ndim not in (1, 2) or x.shape[0] != A.shape[0]:
             raise ShapeError(f"system {s}, from 0: b is {_words(x)}, must have {A.shape[0]} rows")
-        has_neighbours = A.flags.forc or 8 in A.strides and all(step > 0 for step in A.strides)
-        taken.append(A if has_neighbours else np.ascontiguousarray(A))
+        taken.append(A if A.flags.aligned and _core.has_lines(A) else np.array(A, order="F"))
         solutions.append(x)
-    return solutions, _core.solve_each(taken, solutions, bool(lower))
+    logdets: NDArray[np.float64] = _core.solve_each(taken, solutions, bool(lower))
+    return solutions, logdets
+
+
+def _real(name: str, array: Any) -> NDArray[Any]:
+    """Lists, too; no masked and no complex numbers."""
+    found = _arrays.as_numpy(name, array if hasattr(array, "dtype") else np.asarray(array))
+    if found.dtype.kind == "c":
+        raise TypeError(_arrays.not_float64(name, found.dtype, array))
+    return found
 
 
 def _words(array: NDArray[np.float64]) -> str:

@@ -145,8 +145,10 @@ auto Preconditioners<Exec>::make(Exec const& exec, PreconditionerKind kind, Prec
 template <class Exec>
 double Preconditioners<Exec>::analyse_direct(Exec const& exec) {
   auto const block = own_block(exec, work_.matrix());
-  order_ = minimum_degree(block);
-  return size_of_factor(block, order_).flops;
+  auto order = minimum_degree(block);
+  double const flops = size_of_factor(block, order).flops;
+  order_ = std::move(order);
+  return flops;
 }
 
 template <class Exec>

@@ -67,7 +67,9 @@ struct AmgOptions {
   /// them.
   bool keeps_patterns = false;
   Smoother smoother = Smoother::Automatic;  ///< smoother of all levels
-  int steps = 2;                            ///< steps of Chebyshev and L1Jacobi, before and after
+  /// Steps of Chebyshev and L1Jacobi, before and after; 2 become 4 where classical levels meet the
+  /// slivers of a mesh.
+  int steps = 2;
   /// Storage of the coarse levels; their order is the smoother's.
   MatrixOptions matrix;
   /// Called on each rank after each step with the part of the levels' making that is done, 0 to 1,

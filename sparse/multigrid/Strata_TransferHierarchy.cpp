@@ -199,20 +199,19 @@ void add_all_levels(Exec const& exec, AmgOptions const& options,
       level = given(0);
       pattern = detail::pattern_of(exec, level.A.nodes);
     }
-    double const share = detail::share_with_sign(exec, level.A.nodes);
     kept = std::make_shared<detail::KeptLevels<Exec>>();
     *kept = {pattern,
              level.block_size,
              is_positive,
              is_for_classical(level.modes.width == 0 && level.block_size == 1, symmetric,
-                              level.unit.size() > 0, share, options.coarsening),
-             false,
+                              level.unit.size() > 0, detail::share_with_sign(exec, level.A.nodes),
+                              options.coarsening),
              {}};
-    kept->has_slivers =
-        kept->is_classical && has_slivers(exec, hierarchy.levels.front().A.comm(), scale, share);
   }
   hierarchy.is_classical = kept->is_classical;
-  if (kept->has_slivers) smooth_slivers(options, hierarchy);
+  if (kept->is_classical && has_slivers(exec, hierarchy.levels.front().A.comm(), scale,
+                                        detail::share_with_sign(exec, level.A.nodes)))
+    smooth_slivers(options, hierarchy);
   hierarchy.block_size = level.block_size;
   hierarchy.modes = std::max(level.modes.width, 1);
   add_levels_on_device(exec, options, level, symmetric, *kept, hierarchy);

@@ -9,8 +9,11 @@
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/fit/Strata_Fit.hpp>
+#include <geostat/fit/Strata_ProfileInterval.hpp>
+#include <geostat/fit/detail/Strata_FitVariables.hpp>
 #include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_SyntheticField.hpp>
+#include <geostat/kriging/Strata_Variogram.hpp>
 #include <geostat/vecchia/Strata_MaximinOrder.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
@@ -259,6 +262,66 @@ TYPED_TEST(AxesTest, AreFoundByNeighboursNearTheExactFit) {
     EXPECT_NEAR(std::log(found.theta.ranges()[k]), std::log(exact.theta.ranges()[k]),
                 0.5 * (k == 0 ? errors.of_logarithm[1] : errors.of_logarithm_of_axes[k - 1]))
         << k;
+}
+
+// A range's profile moves one range alone, to its bounds too.
+TYPED_TEST(AxesTest, HaveProfilesOfTheirFirstRange) {
+  TypeParam const exec;
+  ooc::DeviceTeam<TypeParam> const team{ooc::make_devices(1)};
+  auto const field = field_in_space(exec, 60);
+  auto options = default_fit_options(field.at, field.values, Mean::Constant, Family::Exponential);
+  options.directions = true;
+  options.start.axes = {1, 1};
+  auto const theta = fit(exec, team, field.at, field.values, options).theta;
+  auto const interval = profile_interval(exec, team, field.at, field.values, options, theta, 1);
+  EXPECT_LT(interval.lower.value, theta.range);
+  EXPECT_GT(interval.upper.value, theta.range);
+}
+
+TYPED_TEST(AxesTest, HaveADerivativeEachThatIsNaNWithoutAFactor) {
+  TypeParam const exec;
+  Covariance c{1, 0.3, 0.5, 0, Family::Exponential};
+  c.axes = {2};
+  CovarianceFactor<TypeParam> factor(exec, c, Locations{{0, 1, 1}, {0, 1, 1}});
+  std::vector<double> const values = {1, 2, 3};
+  auto const gradient = log_likelihood_gradient(exec, factor, values, Trend());
+  ASSERT_EQ(gradient.by_axes.size(), 1u);
+  EXPECT_TRUE(std::isnan(gradient.by_axes[0]));
+}
+
+TEST(Axes, MayBeginWhereRoundingPutsThemBeyondTheirBound) {
+  int beyond = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    FitOptions options;
+    options.directions = true;
+    options.lower = {0.01, 0.01, 0.1, 0, Family::Exponential};
+    options.upper = {100, 5 * uniform(3, i, 0) + 1, 5, 10, Family::Exponential};
+    options.start = {1, 0.02 + uniform(3, i, 1), 0.5, 0.1, Family::Exponential};
+    options.start.axes = {options.upper.range / options.start.range};
+    beyond += options.start.range * options.start.axes[0] > options.upper.range ? 1 : 0;
+    strata::geostat::detail::FitVariables const variables(options, true);
+    auto const at = variables.at(options.start);
+    for (double const x : at) EXPECT_TRUE(std::isfinite(x));
+    EXPECT_LE(at.back(), std::log(options.upper.range));
+  }
+  EXPECT_GT(beyond, 0);
+  FitOptions wide;
+  wide.directions = true, wide.start.axes = {1};
+  wide.start.range = 1, wide.lower = wide.start, wide.upper = wide.start;
+  wide.lower.sigma2 = 0.1, wide.upper.sigma2 = 10, wide.lower.nu = 0.1, wide.upper.nu = 5;
+  wide.lower.nugget = 0, wide.upper.nugget = 10;
+  wide.lower.range = 1e-9, wide.upper.range = 1e6;
+  EXPECT_EQ(message_of<ValueError>([&] { strata::geostat::detail::FitVariables(wide, true); }),
+            "fit: the bounds of the ranges are 1e-09 and 1000000, their ratio must be at most "
+            "1000000000000");
+}
+
+TEST(Axes, AreAllOfTheBoxAroundTheLocations) {
+  Locations at{{1, 1, 1}, {2, 2, 2}};
+  at.further = {{3, 7, 4}};
+  EXPECT_EQ(diagonal_of_box(at), 4);
+  EXPECT_EQ(diagonal_of_box({}), 0);
+  EXPECT_EQ(empirical_variogram(at, std::vector<double>{1, 2, 3}, {.classes = 2}).size(), 2u);
 }
 
 TEST(Axes, NeighboursAreTheNearestInAnyDimension) {

@@ -164,7 +164,7 @@ TYPED_TEST(VecchiaKriging, DrawsFieldsOfTheExactDistributionWithAllNeighbours) {
   auto const model = with_neighbours(exec, at, y, trend, c, n - 1);
   LocalSimulationOptions const options{.neighbours = n + N, .trend_columns = new_columns};
   auto const K = static_cast<std::int64_t>(k);
-  HostMatrix const normal = allocate_host_matrix("normal", N + K, N + K + 1);
+  HostMatrix const normal = allocate_host_matrix("strata::test::normal", N + K, N + K + 1);
   for (std::int64_t j = 0; j < N + K + 1; ++j)
     for (std::int64_t i = 0; i < N + K; ++i) normal(i, j) = i == j ? 1 : 0;
   auto const found = geostat::detail::simulate_from(exec, model, c, places, options, normal).fields;

@@ -32,8 +32,12 @@ void check_bounds(FitOptions const& options, std::size_t k) {
                  " and hold it between them, or fix it");
 }
 
+// A start at a bound may be beyond it by rounding: the ratio of ranges is what is kept.
 void check_axis(double start, double lower, double upper) {
-  STRATA_REQUIRE(ValueError, lower > 0 && lower <= start && start <= upper && lower < upper,
+  constexpr double rounding = 1e-12;
+  STRATA_REQUIRE(ValueError,
+                 lower > 0 && lower * (1 - rounding) <= start && start <= upper * (1 + rounding) &&
+                     lower < upper,
                  "fit: the range of a coordinate starts at ", start, " with the bounds ", lower,
                  " and ", upper, ", which must be positive and hold it between them");
 }
@@ -98,6 +102,10 @@ FitVariables::FitVariables(FitOptions const& options, bool may_have_sill)
     add(Kind::Nugget, part(least_[of_nugget]), part(largest_[of_nugget]));
   if (model_.second) add_second();
   if (!directions_) return;
+  constexpr double widest = 1e12;  // as far apart as ranges may be
+  STRATA_REQUIRE(ValueError, !model_.has_axes() || largest_[of_range] <= widest * least_[of_range],
+                 "fit: the bounds of the ranges are ", least_[of_range], " and ",
+                 largest_[of_range], ", their ratio must be at most ", widest);
   for (double const axis : model_.axes) {
     check_axis(model_.range * axis, least_[of_range], largest_[of_range]);
     add(Kind::Axis, std::log(least_[of_range]), std::log(largest_[of_range]));
@@ -192,7 +200,8 @@ std::vector<double> FitVariables::at(MaternCovariance const& theta) const {
       case Kind::Nu2:
         return std::log(second.nu);
       case Kind::Axis:
-        return std::log(theta.range * theta.axes[axis++]);
+        return std::log(
+            std::clamp(theta.range * theta.axes[axis++], least_[of_range], largest_[of_range]));
       case Kind::East:
         return kappa * std::cos(turned);
       default:

@@ -45,7 +45,6 @@ struct KeptLevels {
   int block_size = 0;         ///< unknowns of its nodes
   bool is_positive = false;   ///< its eigenvalues were known
   bool is_classical = false;  ///< it was begun with coarse rows that are chosen
-  bool has_slivers = false;   ///< couplings that its levels know badly
   std::vector<Coarsening<Exec>> levels;
 };
 

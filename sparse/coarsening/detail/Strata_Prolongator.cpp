@@ -50,10 +50,11 @@ struct SmoothedTerms {
     double const factor = diagonal < 0 ? weight : -weight;
     lanes.each(1,
                [&](std::int64_t) { take(aggregate(i), is_usable ? 1 + factor * diagonal : 1.0); });
-    if (!is_usable) return;
+    // The columns are those of the pattern, whatever the values: new values are filled into it.
     for_each(i, [&](std::int64_t j, double a, bool is_strong) {
       std::int32_t const column = aggregate(j);
-      if (is_strong && column >= 0) lanes.each(1, [&](std::int64_t) { take(column, factor * a); });
+      if (is_strong && column >= 0)
+        lanes.each(1, [&](std::int64_t) { take(column, is_usable ? factor * a : 0.0); });
     });
   }
 

@@ -107,10 +107,10 @@ template <class Space>
 struct SortPlaces {
   Vector<std::int64_t, Space> begin;
   Vector<std::uint64_t, Space> place, sorted;
+  std::int64_t few;  // a longer row is sorted by one lane
 
   template <class Lanes>
   KOKKOS_FUNCTION void operator()(std::int64_t row, Lanes const& lanes) const {
-    constexpr std::int64_t few = 512;
     std::int64_t const first = begin(row), count = begin(row + 1) - first;
     if (count > few) lanes.each(1, [&](std::int64_t) { sort_range(place, first, first + count); });
     lanes.each(count, [&](std::int64_t k) {
@@ -131,8 +131,9 @@ PooledVector<std::uint64_t, Exec> sorted_places(Exec const& exec,
   PooledVector<std::uint64_t, Exec> const sorted(exec, "strata::sparse::transposed_index::place",
                                                  place.size());
   constexpr int lanes = 32;
+  constexpr std::int64_t few = runs_on_host<Exec> ? 32 : 512;
   for_each_row(exec, "strata::sparse::transposed_index::sort", begin.size() - 1, lanes,
-               SortPlaces<typename Exec::memory_space>{begin, place, sorted});
+               SortPlaces<typename Exec::memory_space>{begin, place, sorted, few});
   return sorted;
 }
 

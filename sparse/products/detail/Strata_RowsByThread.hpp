@@ -55,10 +55,10 @@ struct SumRowsByThread {
       begin(row) = table.is_too_small ? too_long : table.found;
     } else {
       table.sort();
-      std::int64_t const first = begin(row);
-      for (int k = 0; k < table.found; ++k) {
-        column(first + k) = table.key[k * table.stride];
-        value(first + k) = table.sum[k * table.stride];
+      std::int64_t const first = begin(row), width = begin(row + 1) - first;
+      for (std::int64_t k = 0; k < width; ++k) {
+        column(first + k) = table.key[static_cast<int>(k) * table.stride];
+        value(first + k) = table.sum[static_cast<int>(k) * table.stride];
       }
     }
   }

@@ -61,7 +61,7 @@ TYPED_TEST_SUITE(RowsByThreadTest, Spaces, SpaceNames);
 TYPED_TEST(RowsByThreadTest, SumsAreTheSumsInOrder) {
   TypeParam const exec;
   std::int64_t const rows = 700, cols = 1000;
-  for (std::int64_t const stride : {0, 1, 3, 16}) {
+  for (std::int64_t const stride : {0, 1, 2, 3}) {
     Steps const terms{cols, stride};
     auto C = empty_rows(exec, rows, cols);
     inner::count_short_rows(exec, terms, C);
