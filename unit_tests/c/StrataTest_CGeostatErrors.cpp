@@ -63,6 +63,8 @@ TEST(CGeostat, RefusesWhatIsNoModelInWords) {
        [](Observed& o, strata_covariance&) { o.places.y[11] = 1 / 0.0; }},
       {"column 'x' of the trend: number 1 of 12 is nan", STRATA_NOT_FINITE,
        [](Observed& o, strata_covariance&) { o.columns[12] = nan; }},
+      {"names: name 2 is a null pointer", STRATA_INVALID_ARGUMENT,
+       [](Observed& o, strata_covariance&) { o.names[1] = nullptr; }},
       {"the leading dimension of the trend is 11, must be at least max(1, 12)",
        STRATA_INVALID_ARGUMENT, [](Observed& o, strata_covariance&) { o.given.ld_trend = 11; }},
       {"there are euclidean, great-circle, chordal", STRATA_INVALID_ARGUMENT,
@@ -171,7 +173,7 @@ TEST(CGeostat, FitTakesStartBoundsAndWhatIsFixed) {
   EXPECT_EQ(covariance_of(model).nugget, 0.1);
   EXPECT_EQ(covariance_of(model).range_2, 0.3);
   EXPECT_EQ(report_of(model).parameters, 3);
-  for (char const* wrong : {"nu", "sill", "range=", "range=2x", "nugget,,range"}) {
+  for (char const* wrong : {"nu", "sill", "range=", "range=2x", "range=0x1p-2", "nugget,,range"}) {
     options.fixed = wrong;
     EXPECT_EQ(strata_geostat_fit(&observed.given, &options, &made), STRATA_INVALID_ARGUMENT)
         << wrong;

@@ -4,11 +4,11 @@
 
 #include <c/runtime/Strata_Runtime.hpp>
 #include <core/Strata_EnumNames.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +34,8 @@ std::vector<std::vector<double>> columns_of(double const* data, std::int64_t n, 
   STRATA_REQUIRE(ValueError, k == 0 || n == 0 || data != nullptr, "trend is a null pointer");
   std::vector<std::vector<double>> columns;
   for (std::int64_t j = 0; j < k; ++j) {
+    STRATA_REQUIRE(ValueError, names == nullptr || names[j] != nullptr, "names: name ", j + 1,
+                   " is a null pointer");
     std::string const name = names != nullptr
                                  ? std::string("column '") + names[j] + "' of the trend"
                                  : strata::detail::message("column ", j + 1, " of the trend");
@@ -109,11 +111,9 @@ namespace {
 constexpr std::array<std::string_view, 3> second_names = {"sigma2_2", "range_2", "nu_2"};
 
 double number_of(std::string_view text, std::string_view item) {
-  std::string const digits(text);
-  char* end = nullptr;
-  double const value = std::strtod(digits.c_str(), &end);
-  STRATA_REQUIRE(ValueError, !digits.empty() && *end == '\0' && std::isfinite(value), "fixed: '",
-                 item, "': '", digits, "' is no number");
+  double value = 0;
+  char const* const wrong = parse_number(text, value);
+  STRATA_REQUIRE(ValueError, !wrong, "fixed: '", item, "': '", text, "' ", wrong);
   return value;
 }
 

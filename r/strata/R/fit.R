@@ -4,15 +4,21 @@
 fit <- function(formula, data, coords = NULL, family = NULL, reml = FALSE, fixed = NULL, start = NULL, lower = NULL, upper = NULL,
                 directions = FALSE, metric = NULL, error_variances = NULL, tolerance = 1e-5, max_evaluations = 500,
                 standard_errors = TRUE) {
+  stopifnot("directions must be TRUE or FALSE" = isTRUE(directions) || isFALSE(directions))
   observed <- observed_of(formula, data, coords, reml, metric, error_variances)
   options <- list(family = family, fixed = fixed_of(fixed), start = covariance_of(start), lower = covariance_of(lower),
                   upper = covariance_of(upper), directions = directions, tolerance = tolerance, max_evaluations = max_evaluations)
   pointer <- .Call(r_fit, observed$data, options)
-  said <- attr(pointer, "message")
-  if (!is.null(said)) warning(said, call. = FALSE)
+  pass_on(pointer)
   object <- made_of(pointer, observed, match.call())
   if (standard_errors) object$standard_errors <- shown(.Call(r_standard_errors, pointer), object$family)[names(object$covariance)]
   object
+}
+
+# What the library said beside its answer.
+pass_on <- function(answer) {
+  said <- attr(answer, "message")
+  if (!is.null(said)) warning(said, call. = FALSE)
 }
 
 evaluate <- function(formula, data, coords = NULL, covariance, reml = FALSE, metric = NULL, error_variances = NULL) {
@@ -23,10 +29,14 @@ evaluate <- function(formula, data, coords = NULL, covariance, reml = FALSE, met
 cross_validate <- function(object, folds = NULL) {
   n <- object$report$n
   if (!is.null(folds)) {
+    kept <- object$observed$kept
+    if (length(folds) == length(kept)) folds <- folds[kept]
     if (length(folds) != n) stop("folds: ", length(folds), " for ", n, " observations", call. = FALSE)
+    if (anyNA(folds)) stop("folds: number ", which(is.na(folds))[1], " of the observations' is missing", call. = FALSE)
     folds <- as.integer(factor(folds))
   }
   found <- .Call(r_cross_validate, model_of(object), folds, n)
+  pass_on(found)
   observed <- object$observed$data$values
   data.frame(observed = observed, predicted = observed - found$residual, se = sqrt(found$variance), residual = found$residual,
              z = found$residual / sqrt(found$variance))
@@ -37,7 +47,7 @@ fixed_of <- function(fixed) {
   if (is.null(fixed) || length(fixed) == 0) return(NULL)
   if (is.character(fixed)) return(paste(fixed, collapse = ","))
   if (is.null(names(fixed))) stop("fixed: numbers need the names of parameters, as in c(nu = 0.5)", call. = FALSE)
-  paste(names(fixed), vapply(fixed, function(v) format(v, digits = 17, scientific = TRUE), ""), sep = "=", collapse = ",")
+  paste(names(fixed), vapply(fixed, function(v) format(v, digits = 17, scientific = TRUE, decimal.mark = "."), ""), sep = "=", collapse = ",")
 }
 
 covariance_of <- function(given) {

@@ -32,8 +32,11 @@ predict.strata_fit <- function(object, newdata, se.fit = FALSE, coords = object$
   terms <- delete.response(about$terms)
   frame <- if (length(attr(terms, "variables")) == 1) table$frame[, 0, drop = FALSE]
            else model.frame(terms, table$frame, na.action = na.pass, xlev = about$xlevels)
+  if (!is.null(about$data$trend)) stats::.checkMFClasses(attr(terms, "dataClasses"), frame)
   kept <- stats::complete.cases(table$places, if (ncol(frame) > 0) frame)
   trend <- if (!is.null(about$data$trend)) model.matrix(terms, frame[kept, , drop = FALSE], contrasts.arg = about$contrasts)
+  if (!is.null(trend) && !identical(colnames(trend), about$columns))
+    stop("newdata: columns of the trend differ from the fit's: ", paste(colnames(trend), collapse = ", "), call. = FALSE)
   found <- .Call(r_predict, model_of(object), as.double(table$places[kept, 1]), as.double(table$places[kept, 2]),
                  if (!is.null(trend)) trend + 0, exact, se.fit)
   mean <- replace(rep(NA_real_, length(kept)), kept, found$mean)

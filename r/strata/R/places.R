@@ -48,11 +48,13 @@ coordinates_of <- function(frame, coords, what) {
 
 # What the library is given, of complete rows, and what predictions need.
 observed_of <- function(formula, data, coords, reml, metric, error_variances) {
+  stopifnot("reml must be TRUE or FALSE" = isTRUE(reml) || isFALSE(reml))
   table <- table_of(data, coords, "data")
   frame <- model.frame(formula, table$frame, na.action = na.pass)
   if (!is.null(model.offset(frame))) stop("an offset in the formula is not understood: subtract it from the response", call. = FALSE)
   response <- model.response(frame, "numeric")
   if (is.null(response)) stop("the formula has no response", call. = FALSE)
+  if (!is.null(dim(response))) stop("the response must be one column, it has ", ncol(response), call. = FALSE)
   F <- model.matrix(attr(frame, "terms"), frame)
   errors <- if (is.null(error_variances)) rep(0, nrow(frame)) else as.double(error_variances)
   if (length(errors) != nrow(frame)) stop("error_variances: ", length(errors), " for ", nrow(frame), " rows", call. = FALSE)
@@ -65,5 +67,5 @@ observed_of <- function(formula, data, coords, reml, metric, error_variances) {
                    trend = if (ncol(F) == 0 || is_constant) NULL else unname(F), names = colnames(F),
                    zero_mean = ncol(F) == 0, reml = reml),
        terms = attr(frame, "terms"), xlevels = stats::.getXlevels(attr(frame, "terms"), frame), contrasts = attr(F, "contrasts"),
-       coords = if (is.character(coords) || inherits(coords, "formula")) coords, columns = colnames(F), omitted = sum(!kept))
+       coords = if (is.character(coords) || inherits(coords, "formula")) coords, columns = colnames(F), kept = kept, omitted = sum(!kept))
 }

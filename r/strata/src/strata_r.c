@@ -5,6 +5,7 @@
 #include <R.h>
 #include <R_ext/Rdynload.h>
 #include <Rinternals.h>
+#include <stdint.h>
 #include <strata_geostat.h>
 #include <string.h>
 
@@ -22,11 +23,20 @@ static double const* reals(SEXP list, char const* name) {
 }
 static char const* text(SEXP list, char const* name) {
   SEXP const found = member(list, name);
-  return Rf_isString(found) && XLENGTH(found) == 1 ? CHAR(STRING_ELT(found, 0)) : NULL;
+  if (found == R_NilValue) return NULL;
+  if (!Rf_isString(found) || XLENGTH(found) != 1 || STRING_ELT(found, 0) == NA_STRING)
+    Rf_errorcall(R_NilValue, "%s must be one string", name);
+  return CHAR(STRING_ELT(found, 0));
 }
 static double number(SEXP list, char const* name) {
   SEXP const found = member(list, name);
   return found == R_NilValue ? 0 : Rf_asReal(found);
+}
+/* Inf is the largest there is; what is negative stays so. */
+static int64_t count(SEXP list, char const* name) {
+  double const found = number(list, name);
+  if (ISNAN(found)) Rf_errorcall(R_NilValue, "%s must be a number", name);
+  return found >= 9223372036854775808.0 ? INT64_MAX : found < 0 ? -1 : (int64_t)found;
 }
 
 /* Their names in a list for R, in the order of its numbers. */
@@ -60,13 +70,28 @@ static SEXP parameters(strata_covariance* c) {
   return values;
 }
 
+static void need_numbers(SEXP found, R_xlen_t n) {
+  if (!Rf_isReal(found) || XLENGTH(found) != n)
+    Rf_errorcall(R_NilValue, "data of different lengths");
+}
+static void need_matrix(SEXP found, R_xlen_t rows, int64_t columns) {
+  if (!Rf_isReal(found) || Rf_nrows(found) != rows || Rf_ncols(found) != columns)
+    Rf_errorcall(R_NilValue, "the trend is %d x %d, must be %lld x %lld", Rf_nrows(found),
+                 Rf_ncols(found), (long long)rows, (long long)columns);
+}
+
 /* The list lives as long as what it returns. */
 static strata_observations observations(SEXP list) {
   strata_observations o;
   SEXP const trend = member(list, "trend"), names = member(list, "names");
   memset(&o, 0, sizeof o);
   o.struct_size = sizeof o;
-  o.n = XLENGTH(member(list, "values"));
+  o.n = Rf_xlength(member(list, "values"));
+  need_numbers(member(list, "values"), o.n);
+  need_numbers(member(list, "x"), o.n);
+  need_numbers(member(list, "y"), o.n);
+  if (member(list, "error_variances") != R_NilValue)
+    need_numbers(member(list, "error_variances"), o.n);
   o.x = reals(list, "x");
   o.y = reals(list, "y");
   o.values = reals(list, "values");
@@ -76,6 +101,10 @@ static strata_observations observations(SEXP list) {
   o.reml = number(list, "reml") != 0;
   if (trend == R_NilValue) return o;
   o.trend_columns = Rf_ncols(trend);
+  need_matrix(trend, o.n, o.trend_columns);
+  if (!Rf_isString(names) || XLENGTH(names) != o.trend_columns)
+    Rf_errorcall(R_NilValue, "%lld columns of the trend need as many names",
+                 (long long)o.trend_columns);
   o.trend = REAL(trend);
   char const** const called = (char const**)R_alloc((size_t)o.trend_columns, sizeof(char const*));
   for (int64_t k = 0; k < o.trend_columns; ++k) called[k] = CHAR(STRING_ELT(names, k));
@@ -109,13 +138,18 @@ static int is_interrupted(void* context, int64_t evaluation, double log_likeliho
   return *(int*)context;
 }
 
-/* A pointer that owns the model, with the call's message where it is one. */
+/* What the call said, where it is more than its status, as an attribute of its answer. */
+static void keep_message(SEXP answer, strata_status status) {
+  char const* const message = strata_message();
+  if (status != STRATA_SUCCESS || strcmp(message, strata_status_name(STRATA_SUCCESS)) != 0)
+    Rf_setAttrib(answer, Rf_install("message"), Rf_mkString(message));
+}
+
+/* A pointer that owns the model. */
 static SEXP owned(strata_geostat* model, strata_status status) {
   SEXP const pointer = PROTECT(R_MakeExternalPtr(model, R_NilValue, R_NilValue));
   R_RegisterCFinalizerEx(pointer, finalize, TRUE);
-  char const* const message = strata_message();
-  if (status != STRATA_SUCCESS || strcmp(message, strata_status_name(STRATA_SUCCESS)) != 0)
-    Rf_setAttrib(pointer, Rf_install("message"), Rf_mkString(message));
+  keep_message(pointer, status);
   UNPROTECT(1);
   return pointer;
 }
@@ -141,7 +175,7 @@ static SEXP r_fit(SEXP data, SEXP options) {
   how.fixed = text(options, "fixed");
   how.directions = number(options, "directions") != 0;
   how.tolerance = number(options, "tolerance");
-  how.max_evaluations = (int64_t)number(options, "max_evaluations");
+  how.max_evaluations = count(options, "max_evaluations");
   int interrupted = 0;
   how.on_step = is_interrupted;
   how.context = &interrupted;
@@ -173,16 +207,21 @@ static SEXP r_standard_errors(SEXP pointer) {
   return parameters(&c);
 }
 
-static SEXP r_describe(SEXP pointer) {
+static strata_geostat_report report_of(SEXP pointer) {
   strata_geostat_report r;
+  memset(&r, 0, sizeof r);
+  r.struct_size = sizeof r;
+  check(strata_geostat_describe(model_of(pointer), &r));
+  return r;
+}
+
+static SEXP r_describe(SEXP pointer) {
+  strata_geostat_report const r = report_of(pointer);
   char const* names[] = {
       "n",       "coefficients",   "parameters",    "log_likelihood",  "noise",
       "log_det", "quadratic_form", "log_det_trend", "log_det_columns", "evaluations",
       "seconds", "nugget_below",   "converged",     "at_bound",        "reason",
       ""};
-  memset(&r, 0, sizeof r);
-  r.struct_size = sizeof r;
-  check(strata_geostat_describe(model_of(pointer), &r));
   double const values[12] = {(double)r.n,
                              (double)r.coefficients,
                              (double)r.parameters,
@@ -218,6 +257,8 @@ static SEXP r_coefficients(SEXP pointer, SEXP count) {
 
 static SEXP r_predict(SEXP pointer, SEXP x, SEXP y, SEXP trend, SEXP exact, SEXP variances) {
   R_xlen_t const m = XLENGTH(x);
+  need_numbers(y, m);
+  if (trend != R_NilValue) need_matrix(trend, m, report_of(pointer).coefficients);
   int const wanted = Rf_asLogical(variances);
   char const* names[] = {"mean", "variance", ""};
   SEXP const list = PROTECT(Rf_mkNamed(VECSXP, names));
@@ -239,11 +280,14 @@ static SEXP r_cross_validate(SEXP pointer, SEXP folds, SEXP count) {
   SET_VECTOR_ELT(list, 0, Rf_allocVector(REALSXP, n));
   SET_VECTOR_ELT(list, 1, Rf_allocVector(REALSXP, n));
   if (folds != R_NilValue) {
+    if (!Rf_isInteger(folds) || XLENGTH(folds) != n)
+      Rf_errorcall(R_NilValue, "folds: %lld integers are needed", (long long)n);
     groups = (int64_t*)R_alloc((size_t)n, sizeof(int64_t));
     for (R_xlen_t i = 0; i < n; ++i) groups[i] = INTEGER(folds)[i];
   }
   check(strata_geostat_cross_validate(model_of(pointer), groups, REAL(VECTOR_ELT(list, 0)),
                                       REAL(VECTOR_ELT(list, 1))));
+  keep_message(list, STRATA_SUCCESS);
   UNPROTECT(1);
   return list;
 }

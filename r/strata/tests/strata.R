@@ -75,6 +75,60 @@ near(as.numeric(logLik(m)), as.numeric(logLik(evaluate(z ~ elev, d[-c(3, 8), ], 
 some <- new
 some$elev[2] <- NA
 stopifnot(identical(is.na(predict(m, some)), seq_len(9) == 2), length(predict(m, new[0, ])) == 0)
+groups <- replace(rep(1:7, 10), 3, NA)
+stopifnot(identical(cross_validate(m, groups), cross_validate(m, groups[-c(3, 8)])))
+refuses(cross_validate(m, replace(groups, 5, NA)), "folds: number 4 of the observations' is missing")
+refuses(cross_validate(m, groups[-1]), "69 for 68")
+
+# What the others do not tell is missing, with a warning.
+alone <- evaluate(z ~ I(elev == elev[5]), d, ~ x + y, given)
+said <- ""
+left <- withCallingHandlers(cross_validate(alone), warning = function(w) { said <<- conditionMessage(w); invokeRestart("muffleWarning") })
+stopifnot(grepl("1 observations have no prediction", said), identical(which(is.nan(left$residual)), 5L))
+
+# Lengths, columns and types, before the library reads.
+refuses(evaluate(cbind(z, elev) ~ 1, d, ~ x + y, given), "the response must be one column, it has 2")
+near(coef(evaluate(scale(z) ~ 1, d, ~ x + y, given)), coef(evaluate(drop(scale(z)) ~ 1, d, ~ x + y, given)), 0)
+m <- evaluate(z ~ elev, d, ~ x + y, given)
+for (wrong in list(list(x = 1), list(y = 1:70), list(error_variances = numeric(3)), list(values = numeric(71))))
+  refuses(.Call(strata:::r_at, modifyList(m$observed$data, wrong), given), "data of different lengths")
+refuses(.Call(strata:::r_at, modifyList(m$observed$data, list(trend = diag(2))), given), "the trend is 2 x 2, must be 70 x 2")
+refuses(.Call(strata:::r_at, modifyList(m$observed$data, list(names = "elev")), given), "2 columns of the trend need as many names")
+pointer <- m$model$pointer
+refuses(.Call(strata:::r_predict, pointer, c(0, 1), c(0, 1), matrix(1, 2, 3), FALSE, FALSE), "the trend is 2 x 3, must be 2 x 2")
+refuses(.Call(strata:::r_predict, pointer, c(0, 1), c(0, 1), matrix(1, 1, 2), FALSE, FALSE), "the trend is 1 x 2, must be 2 x 2")
+refuses(.Call(strata:::r_predict, pointer, c(0, 1), 0, matrix(1, 2, 2), FALSE, FALSE), "data of different lengths")
+refuses(.Call(strata:::r_cross_validate, pointer, 1:3, 70), "70 integers")
+refuses(predict(m, transform(new, elev = soil)), "elev")
+two <- d
+two$M <- cbind(a = d$elev, b = d$elev^2)
+m <- evaluate(z ~ M, two, ~ x + y, given)
+other <- new
+other$M <- cbind(a = new$elev, b = new$elev^2)
+near(predict(m, other), predict(evaluate(z ~ elev + I(elev^2), d, ~ x + y, given), new), 1e-11)
+colnames(other$M) <- c("b", "a")
+refuses(predict(m, other), "newdata: columns of the trend differ from the fit's: (Intercept), Mb, Ma")
+
+# Options.
+refuses(fit(z ~ 1, d, ~ x + y, family = c("matern", "gaussian")), "family must be one string")
+refuses(fit(z ~ 1, d, ~ x + y, family = NA_character_), "family must be one string")
+refuses(evaluate(z ~ 1, d, ~ x + y, given, metric = 1), "metric must be one string")
+refuses(evaluate(z ~ 1, d, ~ x + y, given, reml = NA), "reml must be TRUE or FALSE")
+refuses(fit(z ~ 1, d, ~ x + y, reml = "REML"), "reml must be TRUE or FALSE")
+refuses(fit(z ~ 1, d, ~ x + y, directions = c(TRUE, FALSE)), "directions must be TRUE or FALSE")
+refuses(fit(z ~ 1, d, ~ x + y, max_evaluations = NA), "max_evaluations must be a number")
+refuses(fit(z ~ 1, d, ~ x + y, max_evaluations = -Inf), "max_evaluations")
+near(logLik(fit(z ~ 1, d, ~ x + y, family = "exponential", max_evaluations = Inf, standard_errors = FALSE)),
+     logLik(fit(z ~ 1, d, ~ x + y, family = "exponential", standard_errors = FALSE)), 0)
+comma <- options(OutDec = ",")
+held <- fit(z ~ 1, d, ~ x + y, fixed = c(nu = 1.5), standard_errors = FALSE)
+options(comma)
+stopifnot(held$covariance[["nu"]] == 1.5)
+
+# The page's formula of nlme's likelihood, by its own terms.
+m <- evaluate(z ~ elev, d, ~ x + y, given, reml = TRUE)
+F <- model.matrix(z ~ elev, d)
+near(m$report$log_det_columns, log_det(crossprod(F)), 1e-11)
 
 # Refusals.
 refuses(fit(z ~ elev, d), "coords is missing")
