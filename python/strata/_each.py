@@ -64,8 +64,7 @@ def solve_each(matrices: Sequence[Any], right_hand_sides: Sequence[Any], *, lowe
             raise ShapeError(f"system {s}, from 0: b is {_words(x)}, must have {A.shape[0]} rows")
         taken.append(A if A.flags.aligned and _core.has_lines(A) else np.array(A, order="F"))
         solutions.append(x)
-    logdets: NDArray[np.float64] = _core.solve_each(taken, solutions, bool(lower))
-    return solutions, logdets
+    return solutions, np.asarray(_core.solve_each(taken, solutions, bool(lower)))
 
 
 def _real(name: str, array: Any) -> NDArray[Any]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from . import _arrays, _core
 from ._core import Covariance, CrossValidation, ExactBeside, FitReport, FitStep, Likelihood, ProfileInterval, StandardErrors, VecchiaReport
 from ._fit_options import family_of, observations, set_options, warn_of_bounds, warn_of_copies
@@ -186,7 +188,7 @@ class Fit:
         places = as_places("new_locations", new_locations)
         columns = self._trend.at(X_new, len(places))
         drawn = self._neighbours.simulate(places, self._metric, columns, self._nearest(), count, seed, exact)
-        return _arrays.like(drawn, new_locations)
+        return _arrays.like(np.asarray(drawn), new_locations)
 
     def standard_errors(self) -> StandardErrors:
         """Of the parameters that were fitted, those at a bound left out: see `Factor.standard_errors`.

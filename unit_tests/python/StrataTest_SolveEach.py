@@ -57,3 +57,16 @@ def test_errors_name_the_system() -> None:
         strata.solve_each(matrices[:3], [*sides[:2], sides[3]])
     with pytest.raises(strata.ShapeError, match="system 0, from 0: A is 2 x 3, must be square"):
         strata.solve_each([np.ones((2, 3))], [np.ones(2)])
+
+
+def test_what_is_no_matrix_of_real_numbers_is_refused() -> None:
+    with pytest.raises(TypeError, match="matrix 0 is of complex128"):
+        strata.solve_each([np.array([[2 + 1j]])], [[1.0]])
+    with pytest.raises(TypeError, match="right-hand side 1 is a masked array"):
+        strata.solve_each([np.eye(1), np.eye(2)], [[1.0], np.ma.array([1.0, 2.0], mask=[0, 1])])
+
+
+def test_rows_that_overlap_in_memory_are_copied() -> None:
+    hankel = np.lib.stride_tricks.as_strided(np.array([5.0, 1.0, 5.0]), (2, 2), (8, 8))
+    (x,), _ = strata.solve_each([hankel], [[6.0, 6.0]])
+    assert np.allclose(x, [1, 1])
