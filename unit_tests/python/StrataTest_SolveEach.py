@@ -63,7 +63,7 @@ def test_what_is_no_matrix_of_real_numbers_is_refused() -> None:
     with pytest.raises(TypeError, match="matrix 0 is of complex128"):
         strata.solve_each([np.array([[2 + 1j]])], [[1.0]])
     with pytest.raises(TypeError, match="right-hand side 1 is a masked array"):
-        strata.solve_each([np.eye(1), np.eye(2)], [[1.0], np.ma.array([1.0, 2.0], mask=[0, 1])])
+        strata.solve_each([np.eye(1), np.eye(2)], [[1.0], np.ones(2).view(np.ma.MaskedArray)])
 
 
 def test_rows_that_overlap_in_memory_are_copied() -> None:
