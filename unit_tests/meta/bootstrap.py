@@ -274,6 +274,25 @@ tar -cf - -T /dev/null
 """
 
 
+def users(copy):
+    """A shell takes a system without the checks' packages, but the tests' where that is there already."""
+    if not pathlib.Path("/usr/lib/apt/apt-helper").exists():
+        return
+    given = mirror_of(copy) | {"BUILDS": "1", "LACKS": "1", "XDG_CACHE_HOME": "/dev/null/pigeon"}
+    copy.program("mmdebstrap", 'echo "made $*" >>"$LOG"; tar -cf - -T /dev/null')
+    copy.program("bwrap", 'echo "from $2" >>"$LOG"; while [ "$1" != -- ]; do shift; done; shift; exec "$@"')
+    for made in (1, 0):
+        _, asked = copy.run("shell", "--openmp", "--", "true", **given)
+        expect("a user's system", asked, f"from {copy.folder}/build/root-program/usr")
+        assert asked.count("made ") == made and "doxygen" not in asked and "sid main" not in asked, asked
+    _, asked = copy.run("systems", **given)
+    expect("the tests' system", asked, "made ", "doxygen", "sid main")
+    (copy.folder / "source.cpp").touch()
+    _, asked = copy.run("shell", "--openmp", "--", "true", **given)
+    expect("the tests' system, which is there", asked, f"from {copy.folder}/build/root/usr")
+    assert "made " not in asked, asked
+
+
 def cache(copy):
     """A system is made once for all checkouts; where the cache can't be used, in build/. Old ones go, and those that are too many."""
     if not pathlib.Path("/usr/lib/apt/apt-helper").exists():
@@ -428,7 +447,7 @@ def main():
     help_text = subprocess.run([source / "bootstrap", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", help_text, "--gpu", "--openmp", "STRATA_GPU_ARCH", "STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE")
     container(source)
-    for part in (refusals, gpus, threads, wheels, shells, systems, cache, lambda copy: parts(copy, source), lambda copy: sources(copy, source)):
+    for part in (refusals, gpus, threads, wheels, shells, systems, users, cache, lambda copy: parts(copy, source), lambda copy: sources(copy, source)):
         with tempfile.TemporaryDirectory() as folder:
             part(Copy(source, pathlib.Path(folder).resolve() / "copy"))
     print("bootstrap: options, errors, architectures, sources and hints are as they should be")
