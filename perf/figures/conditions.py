@@ -22,6 +22,7 @@ def measured(program, n, condition, layers, repeat):
     compare = report["compare"]
     names = list(dict.fromkeys(report["layers"].split(",")))  # each once
     return {"n": n, "condition": condition, "layers": ",".join(names), "rung": report["rung"], "iterations": report["iterations"],
+            "attempts": report["attempts"],
             "seconds": report["seconds"]["factor"] + report["seconds"]["solve"], "backward_error": report["backward_error"],
             "ratio": compare["ratio"]["whole"] if compare else None, "cholesky": compare["ratio"]["cholesky"] if compare else None}
 
