@@ -80,8 +80,8 @@ struct CholeskyReport {
   /// the analysis; below order 4096 its rest is not waited for, and counts as factored.
   double analyse_seconds = 0, load_seconds = 0, factor_seconds = 0;
   double factor_flop_per_s = 0;  ///< rate of the last attempt, n^3/3 flops; 0 where it broke down
-  ConditionEstimate
-      condition;  ///< result of `CholeskyFactor::condition`; its value is 0 until then
+  /// result of `CholeskyFactor::condition`; its value is 0 until then
+  ConditionEstimate condition;
 };
 
 namespace detail {
@@ -111,11 +111,11 @@ Target fp64_view(ViewType const& A) {
 /// A Cholesky factorisation in layers of an SPD matrix, which it solves with to fp64 accuracy.
 ///
 /// It keeps a reference to A, which must not change: residuals need it, until `rank_update` or its
-/// like makes a copy that is the factor's own. All work runs on the
-/// instance passed to `cholesky`; up to n = 1024, and 1024 right-hand sides, on one thread of a
-/// host, but for products that the BLAS shares. Not copyable; not to be used by two threads at
-/// once. A factor may have been given up for a rung that then had no memory. It is made again when
-/// it is next needed. While it can't be made, whatever needs it throws MemoryError.
+/// like makes a copy that is the factor's own. All work runs on the instance passed to `cholesky`;
+/// up to n = 1024, and 1024 right-hand sides, on one thread of a host, but for products that the
+/// BLAS shares. Not copyable; not to be used by two threads at once. A factor may have been given
+/// up for a rung that then had no memory. It is made again when it is next needed. While it can't
+/// be made, whatever needs it throws MemoryError.
 template <class ExecutionSpace>
 class CholeskyFactor {
  public:
@@ -156,8 +156,7 @@ class CholeskyFactor {
   /// Memory   3 n m numbers of fp64, `refine`'s memory, and on devices the partial sums of products
   ///          with the matrix and the factor: about n^2 / 100 numbers.
   /// Throws   ShapeError if B or X do not fit; ValueError if there is no factor, B holds a
-  ///          non-finite number or X overlaps A; MemoryError where there is no memory for a first
-  ///          X.
+  ///          non-finite number or X overlaps A; MemoryError where a first X gets no memory.
   template <class InView, class OutView>
   [[nodiscard]] SolveReport solve(ExecutionSpace const& exec, InView const& B, OutView const& X,
                                   RefinementOptions const& options = {}) {
@@ -259,17 +258,17 @@ class CholeskyFactor {
   /// X = A^-1 = W^T W, both triangles. Returns e: |X - A^-1|_ij <= e sqrt(x_ii x_jj).
   ///
   /// Shape    X: n x n View, LayoutLeft or LayoutRight, any padding. It must not overlap A.
-  /// Sync     fences `exec`. Cost 2 n^3/3 flops.
-  /// Throws   as `inverse_diagonal`.
+  /// Sync     fences `exec`. Cost 2 n^3/3 flops. With a tolerance above 0 in fp32, by fp16_split
+  ///          products on devices, if e is at most that then; 4 n^2 bytes. Else in fp64.
+  /// Throws   as `inverse_diagonal`; ValueError if the tolerance is negative.
   /// Source   Du Croz and Higham, IMA J. Numer. Anal. 12 (1992), doi:10.1093/imanum/12.1.1.
   template <class OutView>
-  double inverse(ExecutionSpace const& exec, OutView const& X) {
-    return write_inverse(exec, strided_matrix<ExecutionSpace, double>(X));
+  double inverse(ExecutionSpace const& exec, OutView const& X, double tolerance = 0) {
+    return write_inverse(exec, strided_matrix<ExecutionSpace, double>(X), tolerance);
   }
   /// values[k] = (A^-1)_ij, i = rows[k], j = cols[k]. Returns e, as `inverse`.
   ///
-  /// Sync     fences `exec`. Cost n^2 flops and n numbers for each index that occurs; from n / 2
-  ///          indices on those of `inverse`.
+  /// Sync     fences `exec`. Cost n^2 flops and n numbers for each index, or those of `inverse`.
   /// Throws   as `inverse_diagonal`; ValueError for an index that is not in [0, n).
   double inverse_entries(ExecutionSpace const& exec, std::span<std::int64_t const> rows,
                          std::span<std::int64_t const> cols, std::span<double> values);
@@ -328,7 +327,8 @@ class CholeskyFactor {
   void apply_half(ExecutionSpace const& exec, Half half, StridedMatrix<double const> const& B,
                   StridedMatrix<double> const& X);
   double write_inverse_diagonal(ExecutionSpace const& exec, StridedMatrix<double> const& x);
-  double write_inverse(ExecutionSpace const& exec, StridedMatrix<double> const& X);
+  double write_inverse(ExecutionSpace const& exec, StridedMatrix<double> const& X,
+                       double tolerance);
   double write_quadratic_form(ExecutionSpace const& exec, StridedMatrix<double const> const& B,
                               StridedMatrix<double> const& Q, bool diagonal_alone);
   void update_with(ExecutionSpace const& exec, StridedMatrix<double const> const& V);

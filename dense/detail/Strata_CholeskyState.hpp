@@ -136,10 +136,15 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// V = L V or L^T V in fp64.
   void multiply_by_factor(Op op, MatrixRef<memory_space> const& V);
   double whitening_error();
+  /// ||W H W^T - I||_2, from above, of a W that `half` multiplies a block by, or W^T.
+  double defect(std::function<void(Op, Block const&)> const& half);
   /// What an inverse is off, relative to the roots of its diagonal.
   double error_of_inverse();
   /// The lower triangle of X = L^-1.
   void invert_factor(MatrixRef<memory_space> const& X);
+  /// X = A^-1 by products of fp32 numbers, if its error, which is returned, is at most this. Else X
+  /// is not written.
+  double invert_in_fp32(MatrixRef<memory_space> const& X, double tolerance);
   /// D B, in a block of its own.
   Block scaled_copy(StridedMatrix<double const> const& B, char const* label);
 

@@ -156,11 +156,10 @@ void CholeskyFactor<ExecutionSpace>::apply_half(ExecutionSpace const& exec, Half
 // Steps of the power method with F = W H W^T - I, from random vectors, end below ||F||_2, by half
 // at most where eight of them are tried. What they round is of F's size.
 template <class ExecutionSpace>
-double CholeskyFactor<ExecutionSpace>::State::whitening_error() {
+double CholeskyFactor<ExecutionSpace>::State::defect(
+    std::function<void(Op, Block const&)> const& half) {
   constexpr std::int64_t probes = 8, steps = 3;
   constexpr double from_above = 5, roundings = 4, unit = 0x1p-53;
-  if (n == 0) return 0;
-  if (whitening >= 0) return whitening;
   using Kernels = detail::BlockVectors<ExecutionSpace>;
   using Scalars = typename Kernels::Scalars;
   Kernels kernels(exec, n, probes, 1);
@@ -173,9 +172,9 @@ double CholeskyFactor<ExecutionSpace>::State::whitening_error() {
   double largest = 0;
   for (std::int64_t step = 0; step < steps; ++step) {
     Kokkos::deep_copy(exec, V, Z);
-    half_solve(Op::Trans, matrix_ref(V));
+    half(Op::Trans, V);
     apply_scaled(V, Y);
-    half_solve(Op::NoTrans, matrix_ref(Y));
+    half(Op::NoTrans, Y);
     subtract(exec, Z, Y);
     auto const norms = kernels.norms(ones, Y);
     Scalars next(probes, 0.0);
@@ -186,8 +185,15 @@ double CholeskyFactor<ExecutionSpace>::State::whitening_error() {
     }
     kernels.scale(next, Y, Z);
   }
-  whitening = std::isfinite(largest) ? from_above * largest + roundings * unit * std::sqrt(size)
-                                     : std::numeric_limits<double>::infinity();
+  return std::isfinite(largest) ? from_above * largest + roundings * unit * std::sqrt(size)
+                                : std::numeric_limits<double>::infinity();
+}
+
+template <class ExecutionSpace>
+double CholeskyFactor<ExecutionSpace>::State::whitening_error() {
+  if (n == 0) return 0;
+  if (whitening < 0)
+    whitening = defect([this](Op op, Block const& V) { half_solve(op, matrix_ref(V)); });
   return whitening;
 }
 
@@ -229,6 +235,8 @@ Info CholeskyFactor<ExecutionSpace>::promote(ExecutionSpace const& exec) {
   template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::scaled_copy(          \
       StridedMatrix<double const> const&, char const*);                                          \
   template double CholeskyFactor<Exec>::State::error_of_inverse();                               \
+  template double CholeskyFactor<Exec>::State::defect(                                           \
+      std::function<void(Op, Block const&)> const&);                                             \
   template void CholeskyFactor<Exec>::apply_half(Exec const&, CholeskyFactor<Exec>::Half,        \
                                                  StridedMatrix<double const> const&,             \
                                                  StridedMatrix<double> const&);                  \

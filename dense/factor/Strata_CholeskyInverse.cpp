@@ -4,12 +4,15 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/factor/detail/Strata_LowerTriangle.hpp>
 #include <dense/factor/detail/Strata_RowIndices.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 // A^-1 = D W^T W D with W = L^-1 of H = D A D.
@@ -37,15 +40,15 @@ void sum_squares(ExecutionSpace const& exec, ScalingView const& d, bool lower,
       });
 }
 
-/// X = D X D, and the upper triangle mirrors the lower one. Enqueued.
-template <class ExecutionSpace, class ScalingView>
-void scale_and_mirror(ExecutionSpace const& exec, ScalingView const& d, double* X, std::int64_t n,
-                      std::int64_t ld) {
+/// X = D Y D, and the upper triangle mirrors the lower one; Y may be X. Enqueued.
+template <class ExecutionSpace, class ScalingView, class Scalar>
+void scale_and_mirror(ExecutionSpace const& exec, ScalingView const& d, Scalar const* Y,
+                      std::int64_t ldy, double* X, std::int64_t n, std::int64_t ld) {
   bool const scaled = d.extent(0) > 0;
   strata::for_each_element(
       "strata::dense::cholesky::mirror", exec, n, n, KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         if (i < j) return;
-        double const x = scaled ? d(i) * X[i + j * ld] * d(j) : X[i + j * ld];
+        double const y = Y[i + j * ldy], x = scaled ? d(i) * y * d(j) : y;
         X[i + j * ld] = x;
         X[j + i * ld] = x;
       });
@@ -127,6 +130,36 @@ void CholeskyFactor<ExecutionSpace>::State::invert_factor(MatrixRef<memory_space
   detail::LowerTriangle<ExecutionSpace>(*blas, n).invert(X);
 }
 
+// W is L^-1 to about 2^-24 times the root of the condition, which its defect measures, and rounding
+// in W^T W is relative to the lengths of W's columns.
+template <class ExecutionSpace>
+double CholeskyFactor<ExecutionSpace>::State::invert_in_fp32(MatrixRef<memory_space> const& X,
+                                                             double tolerance) {
+  constexpr Precision format =
+      runs_on_host<ExecutionSpace> ? Precision::fp32 : Precision::fp16_split;
+  using LowBlock = Kokkos::View<float**, Kokkos::LayoutLeft, memory_space>;
+  auto const W = strata::allocate<LowBlock>(exec, "strata::dense::cholesky::inverse_in_fp32", n, n);
+  Kokkos::deep_copy(exec, W, 0.0f);
+  tree->store(exec, Uplo::Lower, matrix_ref(W));
+  detail::LowerTriangle<ExecutionSpace, float> triangle(*blas, n, format);
+  triangle.invert(matrix_ref(W));
+  Block product;
+  double const w = defect([&](Op op, Block const& V) {
+    if (product.extent(1) != V.extent(1))
+      product = block(static_cast<std::int64_t>(V.extent(1)), "strata::dense::cholesky::half");
+    blas->gemm(op, Op::NoTrans, 1, matrix_ref(W), matrix_ref(V), 0, matrix_ref(product));
+    Kokkos::deep_copy(exec, V, product);
+  });
+  double const rounding =
+      4 * traits(format).unit_roundoff + 0x1p-24 * std::sqrt(static_cast<double>(n));
+  double const error = w < 1 ? w / (1 - w) + rounding : std::numeric_limits<double>::infinity();
+  if (error > tolerance) return error;
+  triangle.square(matrix_ref(W));
+  scale_and_mirror(exec, analysis.d, W.data(), static_cast<std::int64_t>(W.stride(1)),
+                   X.template as<double>(), n, X.ld);
+  return error;
+}
+
 template <class ExecutionSpace>
 double CholeskyFactor<ExecutionSpace>::write_inverse_diagonal(ExecutionSpace const& exec,
                                                               StridedMatrix<double> const& x) {
@@ -148,8 +181,11 @@ double CholeskyFactor<ExecutionSpace>::write_inverse_diagonal(ExecutionSpace con
 
 template <class ExecutionSpace>
 double CholeskyFactor<ExecutionSpace>::write_inverse(ExecutionSpace const& exec,
-                                                     StridedMatrix<double> const& X) {
+                                                     StridedMatrix<double> const& X,
+                                                     double tolerance) {
   State& s = *state_;
+  STRATA_REQUIRE(ValueError, tolerance >= 0, "inverse: the tolerance is ", tolerance,
+                 ", must be >= 0");
   STRATA_REQUIRE(ShapeError, X.rows == s.n && X.cols == s.n, "inverse: X is ", X.rows, " x ",
                  X.cols, ", A of order ", s.n);
   bool const by_columns = X.row_stride == 1 || s.n <= 1;
@@ -162,11 +198,14 @@ double CholeskyFactor<ExecutionSpace>::write_inverse(ExecutionSpace const& exec,
   s.require_apart_from_A("inverse", X);
   if (s.n == 0) return 0;
   Region const region(s.exec, "strata::dense::cholesky::inverse");
-  double const error = s.error_of_inverse();
   MatrixRef<memory_space> const x{X.data, s.n, s.n, ld, Precision::fp64};
-  s.invert_factor(x);
-  detail::LowerTriangle<ExecutionSpace>(*s.blas, s.n).square(x);
-  scale_and_mirror(s.exec, s.analysis.d, X.data, s.n, ld);
+  double error = tolerance > 0 ? s.invert_in_fp32(x, tolerance) : 0;
+  if (tolerance == 0 || error > tolerance) {
+    error = s.error_of_inverse();
+    s.invert_factor(x);
+    detail::LowerTriangle<ExecutionSpace>(*s.blas, s.n).square(x);
+    scale_and_mirror(s.exec, s.analysis.d, X.data, ld, X.data, s.n, ld);
+  }
   s.exec.fence("strata::dense::cholesky: the inverse is ready");
   return error;
 }
@@ -203,7 +242,7 @@ double CholeskyFactor<ExecutionSpace>::inverse_entries(ExecutionSpace const& exe
   auto const Y = s.block(whole ? s.n : static_cast<std::int64_t>(all.size()),
                          "strata::dense::cholesky::inverse");
   if (whole) {
-    (void)write_inverse(exec, {Y.data(), s.n, s.n, 1, s.n});
+    (void)write_inverse(exec, {Y.data(), s.n, s.n, 1, s.n}, 0);
     gather(s.exec, Y, pairs, found);
   } else {
     set_unit_vectors(s.exec, index, Y);
@@ -252,15 +291,18 @@ double CholeskyFactor<ExecutionSpace>::write_quadratic_form(ExecutionSpace const
   return error;
 }
 
-#define STRATA_INSTANTIATE(Exec)                                                                  \
-  template double CholeskyFactor<Exec>::write_inverse_diagonal(Exec const&,                       \
-                                                               StridedMatrix<double> const&);     \
-  template double CholeskyFactor<Exec>::write_inverse(Exec const&, StridedMatrix<double> const&); \
-  template double CholeskyFactor<Exec>::inverse_entries(                                          \
-      Exec const&, std::span<std::int64_t const>, std::span<std::int64_t const>,                  \
-      std::span<double>);                                                                         \
-  template double CholeskyFactor<Exec>::write_quadratic_form(                                     \
-      Exec const&, StridedMatrix<double const> const&, StridedMatrix<double> const&, bool);       \
+#define STRATA_INSTANTIATE(Exec)                                                                 \
+  template double CholeskyFactor<Exec>::write_inverse_diagonal(Exec const&,                      \
+                                                               StridedMatrix<double> const&);    \
+  template double CholeskyFactor<Exec>::write_inverse(Exec const&, StridedMatrix<double> const&, \
+                                                      double);                                   \
+  template double CholeskyFactor<Exec>::State::invert_in_fp32(                                   \
+      MatrixRef<Exec::memory_space> const&, double);                                             \
+  template double CholeskyFactor<Exec>::inverse_entries(                                         \
+      Exec const&, std::span<std::int64_t const>, std::span<std::int64_t const>,                 \
+      std::span<double>);                                                                        \
+  template double CholeskyFactor<Exec>::write_quadratic_form(                                    \
+      Exec const&, StridedMatrix<double const> const&, StridedMatrix<double> const&, bool);      \
   template void CholeskyFactor<Exec>::State::invert_factor(MatrixRef<Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 MODULES = {"core": "numbers, files, the operations of blocks", "comm": "the ranks that work together", "dense": "Cholesky in layers of precision",
            "ooc": "Cholesky in tiles that may be larger than the devices", "geostat": "covariances, likelihoods, kriging",
            "sparse": "sparse systems", "trilinos": "the adapter to Tpetra and Belos"}
-C_HEADERS = ("c/strata.h", "c/strata_geostat.h")
+C_HEADERS = ("c/strata.h", "c/strata_each.h", "c/strata_geostat.h")
 
 
 def modules_of(top):

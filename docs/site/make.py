@@ -27,7 +27,7 @@ PARTS = {
     "Start": ["README", "docs/README", "docs/start/cpu", "docs/start/nvidia", "docs/start/amd", "docs/start/python", "docs/start/cpp",
               "docs/start/c", "docs/start/lapack", "docs/start/trilinos", "docs/start/ranks", "docs/start/jobs", "docs/build", "docs/command-line", "docs/troubles", "docs/glossary",
               "docs/cite"],
-    "Tutorials": ["docs/tutorials/choose-layers", "docs/tutorials/ladder", "docs/tutorials/log-determinants", "docs/tutorials/sampling", "docs/tutorials/online", "docs/tutorials/saddle-points", "docs/tutorials/kriging",
+    "Tutorials": ["docs/tutorials/choose-layers", "docs/tutorials/ladder", "docs/tutorials/log-determinants", "docs/tutorials/sampling", "docs/tutorials/online", "docs/tutorials/exact-gp", "docs/tutorials/saddle-points", "docs/tutorials/kriging",
                   "docs/tutorials/trend", "docs/tutorials/which-solver", "docs/tutorials/stiffness", "docs/tutorials/out-of-core",
                   "docs/tutorials/own-preconditioner", "docs/tutorials/hpg-mxp", "docs/tutorials/benchmark"],
     "Use": ["docs/library", "examples/README", "docs/python", "docs/interoperability", "docs/precision", "docs/sparse", "docs/out-of-core", "docs/several-hosts",

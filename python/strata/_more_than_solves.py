@@ -101,7 +101,6 @@ class MoreThanSolves:
         Parameters
         ----------
         b : array of float64, (n,) or (n, m)
-            As for `solve`.
         out : array of float64, shape of `b`, optional
             As for `whiten`.
 
@@ -180,13 +179,15 @@ class MoreThanSolves:
         x = np.empty(self._core.order)
         return WithError(x, self._core.inverse_diagonal(x))
 
-    def inverse(self, out: Any = None) -> WithError:
+    def inverse(self, out: Any = None, *, tolerance: float = 0.0) -> WithError:
         """A^-1 as a whole. `solve` is faster and more accurate for what is multiplied by it.
 
         Parameters
         ----------
         out : array of float64, (n, n), optional
             Where it goes, in C or Fortran order, with any padding. By default a new array.
+        tolerance : float
+            An error that is small enough. Above 0 the inverse is made in fp32, on GPUs by fp16_split products; if its error is larger, in fp64.
 
         Returns
         -------
@@ -200,7 +201,7 @@ class MoreThanSolves:
         n = self._core.order
         result = np.empty((n, n), order="F") if out is None else out
         room = _arrays.as_output_operand("out", result, (n, n))
-        return WithError(result, self._core.inverse(_arrays.given(room, self._stream)))
+        return WithError(result, self._core.inverse(_arrays.given(room, self._stream), float(tolerance)))
 
     def inverse_entries(self, rows: Indices, cols: Indices) -> WithError:
         """Numbers of A^-1 at these places.

@@ -16,9 +16,39 @@ from typing import Any
 import torch
 from linear_operator.operators import DenseLinearOperator, DiagLinearOperator, LinearOperator, to_linear_operator
 
-from .torch import _LogDet, _Made, _Solve
+from .torch import _Inverse, _LogDet, _Made, _Solve, _symmetric
 
 __all__ = ["StrataOperator"]
+
+
+class _Likelihood(torch.autograd.Function):  # type: ignore[misc]
+    """r' A^-1 r for each column r of R, log det A, and A^-1 R."""
+
+    @staticmethod
+    def forward(A: Any, R: Any, made: _Made) -> Any:
+        factor = made.factor(A)
+        x = factor.solve(R.detach().contiguous())
+        return (R * x).sum(0), A.new_tensor(factor.logdet().value), x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        A, _, ctx.made = inputs
+        ctx.save_for_backward(A, output[2])
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, by_quadratic: Any, by_logdet: Any, by_x: Any) -> Any:
+        A, x = ctx.saved_tensors
+        columns = torch.zeros_like(x) if by_quadratic is None else x * by_quadratic
+        by_A, by_R = torch.zeros_like(A) if by_logdet is None else _Inverse.apply(A, ctx.made), 2 * columns
+        if torch.is_grad_enabled():  # for second derivatives
+            by_A = (1 if by_logdet is None else by_logdet) * by_A - columns @ x.T
+        else:  # which needs no second matrix
+            by_A.mul_(1 if by_logdet is None else by_logdet).addmm_(columns, x.T, alpha=-1)
+        if by_x is not None:
+            more = _Solve.apply(A, by_x, ctx.made)
+            by_A, by_R = by_A - _symmetric(more @ x.T), by_R + more
+        return by_A, by_R, None
 
 
 class StrataOperator(DenseLinearOperator):  # type: ignore[misc]
@@ -30,7 +60,10 @@ class StrataOperator(DenseLinearOperator):  # type: ignore[misc]
         A kernel's result, say. It is evaluated. In float32 the factor is of a copy in float64.
     layers : str or sequence of str, default "fp64"
         As for `strata.cholesky`. With layers below fp64 solves are refined to fp64, and the log-determinant is an estimate; its
-        gradient is not.
+        gradient is not, as it makes the factor anew in fp64.
+    gradient_tolerance : float, default 1e-3
+        As `tolerance` of `strata.Factor.inverse`, for the inverse in the gradient of the log-determinant. Number (i, j) is off by this
+        times the root of numbers (i, i) and (j, j) at most. The loss does not depend on it. 0: the inverse is in fp64.
 
     Raises
     ------
@@ -42,13 +75,17 @@ class StrataOperator(DenseLinearOperator):  # type: ignore[misc]
     What a likelihood adds to the diagonal stays in this class. Sums with other matrices are no StrataOperator.
     """
 
-    def __init__(self, matrix: Any, layers: str | Sequence[str] = "fp64") -> None:
+    def __init__(self, matrix: Any, layers: str | Sequence[str] = "fp64", gradient_tolerance: float = 1e-3) -> None:
         tensor = matrix.to_dense() if isinstance(matrix, LinearOperator) else matrix
         if tensor.ndim != 2:
             raise ValueError(f"a StrataOperator is one matrix, not one of shape {tuple(tensor.shape)}")
-        super().__init__(tensor)
-        self._layers = layers
-        self._made = _Made({"layers": layers})
+        # DenseLinearOperator's own takes no options, which whatever is made of this one is to have.
+        LinearOperator.__init__(self, tensor, layers=layers, gradient_tolerance=gradient_tolerance)
+        self.tensor = tensor
+        self._made = _Made({"layers": layers}, gradient_tolerance)
+
+    def _check_args(self, tsr: Any, **_: Any) -> Any:
+        return super()._check_args(tsr)
 
     def _wide(self) -> Any:
         return self.tensor.to(torch.float64)
@@ -59,14 +96,15 @@ class StrataOperator(DenseLinearOperator):  # type: ignore[misc]
     def inv_quad_logdet(self, inv_quad_rhs: Any = None, logdet: bool | None = False, reduce_inv_quad: bool | None = True) -> tuple[Any, Any]:
         """The sum of r' A^-1 r over the columns r of `inv_quad_rhs`, or with `reduce_inv_quad=False` each; and log det A."""
         none = torch.zeros([], dtype=self.dtype, device=self.device)
-        quadratic, determinant = none, none
-        if inv_quad_rhs is not None:
-            columns = inv_quad_rhs.reshape(len(inv_quad_rhs), -1)
-            each = (columns.to(torch.float64) * self._solved(columns)).sum(0)
-            quadratic = (each.sum() if reduce_inv_quad or inv_quad_rhs.ndim == 1 else each).to(self.dtype)
+        if inv_quad_rhs is None:
+            return none, _LogDet.apply(self._wide(), self._made).to(self.dtype) if logdet else none
+        columns = inv_quad_rhs.reshape(len(inv_quad_rhs), -1).to(torch.float64)
         if logdet:
-            determinant = _LogDet.apply(self._wide(), self._made).to(self.dtype)
-        return quadratic, determinant
+            each, determinant, _ = _Likelihood.apply(self._wide(), columns, self._made)
+        else:
+            each, determinant = (columns * self._solved(columns)).sum(0), none
+        quadratic = each.sum() if reduce_inv_quad or inv_quad_rhs.ndim == 1 else each
+        return quadratic.to(self.dtype), determinant.to(self.dtype)
 
     def inv_quad(self, inv_quad_rhs: Any, reduce_inv_quad: bool = True) -> Any:
         """The first of `inv_quad_logdet`."""
@@ -84,7 +122,7 @@ class StrataOperator(DenseLinearOperator):  # type: ignore[misc]
 
     def add_diagonal(self, diag: Any) -> Any:
         """A + D, D with this diagonal, or this number on its diagonal."""
-        return StrataOperator(self.tensor + torch.diag_embed(torch.as_tensor(diag).expand(len(self.tensor))), self._layers)
+        return StrataOperator(self.tensor + torch.diag_embed(torch.as_tensor(diag).expand(len(self.tensor))), **self._kwargs)
 
     def add_jitter(self, jitter_val: float = 1e-3) -> Any:
         """A + jitter_val I."""
@@ -93,4 +131,4 @@ class StrataOperator(DenseLinearOperator):  # type: ignore[misc]
     def _getitem(self, row_index: Any, col_index: Any, *batch_indices: Any) -> Any:
         part = self.tensor[(*batch_indices, row_index, col_index)]
         is_square = part.ndim == 2 and part.shape[0] == part.shape[1]
-        return StrataOperator(part, self._layers) if is_square else to_linear_operator(part)
+        return StrataOperator(part, **self._kwargs) if is_square else to_linear_operator(part)

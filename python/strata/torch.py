@@ -37,10 +37,10 @@ class _LogLikelihood(torch.autograd.Function):  # type: ignore[misc]
 
 
 class _Made:
-    """The factor of a matrix, made at its first use; of a batch, one for each of its matrices."""
+    """The factor of a matrix, made at its first use; of a batch, one for each of its matrices. An inverse has an error of `tolerance` at most."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.options = options
+    def __init__(self, options: dict[str, Any], tolerance: float = 0.0) -> None:
+        self.options, self.tolerance = options, tolerance
         self._factor: Any = None
         self._items: list[_Made] = []
 
@@ -51,7 +51,7 @@ class _Made:
 
     def item(self, number: int) -> _Made:
         while len(self._items) <= number:
-            self._items.append(_Made(self.options))
+            self._items.append(_Made(self.options, self.tolerance))
         return self._items[number]
 
 
@@ -68,13 +68,35 @@ class _LogDet(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, by: Any) -> Any:
         (A,) = ctx.saved_tensors  # raises if it was changed since
-        identity = torch.eye(len(A), dtype=A.dtype, device=A.device)
-        return by * _symmetric(_Solve.apply(A, identity, ctx.made)), None
+        return by * _Inverse.apply(A, ctx.made), None
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, A: Any, made: _Made) -> Any:
         each = A.movedim(in_dims[0], 0)
         return torch.stack([_LogDet.apply(one, made.item(number)) for number, one in enumerate(each)]), 0
+
+
+class _Inverse(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(A: Any, made: _Made) -> Any:
+        factor, X = made.factor(A), torch.empty(A.shape, dtype=A.dtype, device=A.device)
+        factor.promote()
+        factor.inverse(X, tolerance=made.tolerance)
+        return X
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx: Any, by: Any) -> Any:
+        (X,) = ctx.saved_tensors
+        return -_symmetric(X @ by @ X), None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, A: Any, made: _Made) -> Any:
+        each = A.movedim(in_dims[0], 0)
+        return torch.stack([_Inverse.apply(one, made.item(number)) for number, one in enumerate(each)]), 0
 
 
 class _Solve(torch.autograd.Function):  # type: ignore[misc]
@@ -168,7 +190,7 @@ def logdet(A: Any, layers: str | Sequence[str] = "fp64", *, lower: bool = True) 
     A : tensor of float64, (n, n)
         One triangle is read; the gradient, A^-1, counts A as symmetric, as in torch.linalg.cholesky.
     layers, lower
-        As for `strata.cholesky`. With layers below fp64 the value is an estimate, the gradient is not.
+        As for `strata.cholesky`. With layers below fp64 the value is an estimate; the gradient is not, as it makes the factor anew in fp64.
 
     Returns
     -------

@@ -146,6 +146,69 @@ TYPED_TEST(CholeskyInverseOn, TakesHugeAndTinyScales) {
   }
 }
 
+// X by `factor.inverse` with this tolerance is within its error, which is returned.
+template <class Space>
+double inverse_with(CholeskyFactor<Space>& factor, Exact const& exact, double tolerance,
+                    double& tightest) {
+  auto const n = static_cast<std::int64_t>(exact.size());
+  auto const X = on_device<Space>(random_matrix(n, n, 2));
+  double const error = factor.inverse(Space(), X, tolerance);
+  HostMatrix const all = on_host(X);
+  for (std::size_t j = 0; j < exact.size(); ++j)
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      EXPECT_EQ(all(i, j), all(j, i));
+      expect_within(all(i, j), exact[i][j], std::sqrt(all(i, i)) * std::sqrt(all(j, j)), error,
+                    tightest);
+    }
+  return error;
+}
+
+TYPED_TEST(CholeskyInverseOn, IsMadeInFp32WhereThatIsGoodEnough) {
+  TypeParam const exec;
+  double tightest = 1e300;
+  for (std::int64_t const n : {1, 2, 64, 65, 200, 300}) {
+    HostMatrix const A = easy_matrix(n);
+    auto const exact = exact_inverse(ExactFactor(A), A.extent(0));
+    auto factor = cholesky(exec, on_device<TypeParam>(A), {P::fp64});
+    double const low = inverse_with(factor, exact, 1e-3, tightest);
+    EXPECT_LE(low, 1e-3);
+    EXPECT_GE(low, 1e-8);                                          // it was
+    EXPECT_LE(inverse_with(factor, exact, 1e-9, tightest), 1e-9);  // it was not
+  }
+  EXPECT_LE(tightest, 1e3);
+}
+
+TYPED_TEST(CholeskyInverseOn, IsWithinItsErrorForHardMatricesInFp32) {
+  TypeParam const exec;
+  HardMatrices draw(22);
+  double tightest = 1e300;
+  int low = 0;
+  for (int k = setting("STRATA_TEST_CASES", 60); k > 0; --k) {
+    HostMatrix const A = hard_matrix(draw, 50);
+    ExactFactor const exact(A);
+    auto factor = cholesky(exec, on_device<TypeParam>(A), {P::fp64});
+    if (!exact.ok() || !factor.info().ok() || factor.whitening_error(exec) >= 1) continue;
+    auto const X = exact_inverse(exact, A.extent(0));
+    double const error = inverse_with(factor, X, 0.5, tightest);
+    low += error > 1e-8 && error <= 0.5 ? 1 : 0;
+  }
+  EXPECT_GE(low, setting("STRATA_TEST_CASES", 60) / 4);
+  EXPECT_LE(tightest, 1e3);
+}
+
+// Numbers beyond fp32's range are for fp64.
+TYPED_TEST(CholeskyInverseOn, TakesHugeAndTinyScalesWithATolerance) {
+  CholeskyOptions const plain{.equilibrate = false};
+  TypeParam const exec;
+  for (double const scale : {0x1p-900, 0x1p-280, 0x1p280, 0x1p900}) {
+    HostMatrix const A = easy_matrix(20);
+    for (std::size_t k = 0; k < A.span(); ++k) A.data()[k] *= scale;
+    auto factor = cholesky(exec, on_device<TypeParam>(A), {P::fp64}, plain);
+    double tightest = 1e300;
+    (void)inverse_with(factor, exact_inverse(ExactFactor(A), A.extent(0)), 1e-3, tightest);
+  }
+}
+
 // Where fp64 does not tell, it says so.
 TYPED_TEST(CholeskyInverseOn, SaysThatNothingIsLeft) {
   TypeParam const exec;
@@ -179,6 +242,8 @@ TYPED_TEST(CholeskyInverseOn, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(throws_with<ShapeError>("2 rows, 1 columns and 2 values",
                                       [&] { factor.inverse_entries(exec, rows, one, values); }));
   EXPECT_TRUE(throws_with<ValueError>("inverse: X overlaps A", [&] { factor.inverse(exec, A); }));
+  EXPECT_TRUE(throws_with<ValueError>("inverse: the tolerance is -1, must be >= 0",
+                                      [&] { factor.inverse(exec, A, -1); }));
   auto const B = on_device<TypeParam>(random_matrix(12, 2, 1)),
              Q = on_device<TypeParam>(random_matrix(3, 3, 1));
   EXPECT_TRUE(throws_with<ShapeError>("quadratic_form: B is 12 x 2, Q 3 x 3, A of order 12",

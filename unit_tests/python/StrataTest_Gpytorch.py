@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import problems
 import pytest
 import strata
@@ -18,7 +19,7 @@ N = 60
 
 
 class Model(gpytorch.models.ExactGP):  # type: ignore[misc]
-    def __init__(self, x: Any, y: Any, likelihood: Any, ours: bool) -> None:
+    def __init__(self, x: Any, y: Any, likelihood: Any, ours: dict[str, Any] | None) -> None:
         super().__init__(x, y, likelihood)
         self.ours = ours
         self.mean_module = gpytorch.means.ConstantMean()
@@ -26,12 +27,12 @@ class Model(gpytorch.models.ExactGP):  # type: ignore[misc]
 
     def forward(self, x: Any) -> Any:
         covariance = self.covar_module(x)
-        if self.ours:
-            covariance = strata.gpytorch.StrataOperator(covariance)
+        if self.ours is not None:
+            covariance = strata.gpytorch.StrataOperator(covariance, **self.ours)
         return gpytorch.distributions.MultivariateNormal(self.mean_module(x), covariance)
 
 
-def trained(ours: bool, dtype: Any) -> tuple[float, Any]:
+def trained(ours: dict[str, Any] | None, dtype: Any) -> tuple[float, Any]:
     """The loss after ten steps of Adam, and predictions."""
     x = torch.from_numpy(problems.places(N)).to(dtype)
     y = torch.sin(6 * x[:, 0]) * torch.cos(4 * x[:, 1]) + 0.1 * torch.cos(1000 * x[:, 0])
@@ -50,9 +51,14 @@ def trained(ours: bool, dtype: Any) -> tuple[float, Any]:
     return loss.item(), torch.stack([there.mean, there.variance])
 
 
-@pytest.mark.parametrize(("dtype", "close"), [(torch.float64, 1e-10), (torch.float32, 1e-4)])
-def test_an_exact_gp_trains_and_predicts_as_with_its_own_factor(dtype: Any, close: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    theirs, predicted = trained(False, dtype)
+WAYS = [(torch.float64, {}, 1e-7), (torch.float64, {"gradient_tolerance": 0.0}, 1e-10), (torch.float32, {}, 1e-4)]
+
+
+@pytest.mark.parametrize(("dtype", "options", "close"), WAYS)
+def test_an_exact_gp_trains_and_predicts_as_with_its_own_factor(
+    dtype: Any, options: dict[str, Any], close: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, predicted = trained(None, dtype)
     made = []
 
     def counted(*given: Any, **options: Any) -> Any:
@@ -60,10 +66,67 @@ def test_an_exact_gp_trains_and_predicts_as_with_its_own_factor(dtype: Any, clos
         return strata.cholesky(*given, **options)
 
     monkeypatch.setattr(strata.torch, "cholesky", counted)
-    ours, there = trained(True, dtype)
+    ours, there = trained(options, dtype)
     assert len(made) >= 10  # a factor for each step is Strata's
     assert abs(ours - theirs) <= close
     torch.testing.assert_close(there, predicted, rtol=close, atol=close)
+
+
+def covariance(n: int = N, nugget: float = 1e-2) -> Any:
+    x = torch.from_numpy(problems.places(n))
+    return torch.exp(-torch.cdist(x, x) / 0.3) + nugget * torch.eye(n, dtype=torch.float64)
+
+
+def symmetric(M: Any) -> Any:
+    return (M + M.T) / 2
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("layers", ["fp64", "fp16,fp32"])
+def test_the_likelihood_has_derivatives(layers: str, columns: int) -> None:
+    A = covariance(12).requires_grad_()
+    R = torch.from_numpy(np.random.default_rng(7).standard_normal((12, columns))).requires_grad_()
+
+    def terms(M: Any, r: Any, reduce: bool = True) -> Any:
+        one = strata.gpytorch.StrataOperator(symmetric(M), layers, 0.0)
+        return one.inv_quad_logdet(r, logdet=True, reduce_inv_quad=reduce)
+
+    assert torch.autograd.gradcheck(lambda M, r: terms(M, r)[0], (A, R), rtol=1e-5, atol=1e-4)
+    assert torch.autograd.gradcheck(lambda M, r: terms(M, r, False)[0], (A, R), rtol=1e-5, atol=1e-4)
+    if layers == "fp64":  # else the log-determinant is an estimate
+        assert torch.autograd.gradcheck(lambda M, r: terms(M, r)[1] - 3 * terms(M, r)[0], (A, R), rtol=1e-5, atol=1e-4)
+        assert torch.autograd.gradgradcheck(lambda M, r: terms(M, r)[1] + terms(M, r)[0] ** 2, (A, R), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("nugget", [1e-1, 1e-4, 1e-8, 1e-12])
+def test_the_gradients_error_is_below_its_tolerance(nugget: float) -> None:
+    A = covariance(300, nugget)
+    R = torch.ones(300, 1, dtype=torch.float64)
+
+    def gradient(tolerance: float) -> Any:
+        M = A.clone().requires_grad_()
+        strata.gpytorch.StrataOperator(M, "fp64", tolerance).inv_quad_logdet(R, logdet=True)[1].backward()
+        return M.grad
+
+    truth = torch.linalg.inv(A)
+    lengths = truth.diagonal().sqrt()
+    off = [float((abs(gradient(tolerance) - truth) / lengths[:, None] / lengths).max()) for tolerance in (1e-3, 0.0)]
+    assert off[1] <= 1e-10 / nugget**0.5  # that of torch's inverse as well
+    assert off[0] <= 1e-3
+    if nugget >= 1e-4:
+        assert off[0] > 10 * off[1]  # in fp32
+
+
+def test_the_loss_does_not_depend_on_the_tolerance() -> None:
+    R = torch.ones(N, 1, dtype=torch.float64)
+    ways = [strata.gpytorch.StrataOperator(covariance(), "fp64", tolerance).inv_quad_logdet(R, logdet=True) for tolerance in (0.0, 0.1)]
+    assert ways[0] == ways[1]
+
+
+def test_what_is_made_of_one_has_its_options() -> None:
+    one = strata.gpytorch.StrataOperator(covariance(), "fp16,fp32", 0.5)
+    for made in (one.detach(), one.add_jitter(), one[:3, :3], one.add_diagonal(torch.ones(N, dtype=torch.float64))):
+        assert made._made.options == {"layers": "fp16,fp32"} and made._made.tolerance == 0.5
 
 
 def test_refuses_batches() -> None:

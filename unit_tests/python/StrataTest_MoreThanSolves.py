@@ -70,6 +70,12 @@ def test_inverts_with_an_error() -> None:
     room = np.full((N, N + 2), np.nan)
     assert factor.inverse(out=room[:, :N]).value is not None
     assert (room[:, :N] == whole.value).all() and np.isnan(room[:, N:]).all()
+    low = factor.inverse(tolerance=1e-3)
+    assert 1e-7 < low.error <= 1e-3 and (low.value == low.value.T).all()
+    assert whole.error < (abs(low.value - expected) / root).max() <= low.error
+    assert factor.inverse(tolerance=1e-9).error == whole.error
+    with pytest.raises(ValueError, match="inverse: the tolerance is -1, must be >= 0"):
+        factor.inverse(tolerance=-1)
     diagonal, error = factor.inverse_diagonal()
     assert (abs(diagonal - expected.diagonal()) <= 4 * error * diagonal).all()
     rows, cols = [0, 149, 3], np.array([149, 0, 3])

@@ -5,6 +5,7 @@
 
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/tree/Strata_Layers.hpp>
 
@@ -14,10 +15,10 @@
 
 namespace strata::dense::detail {
 
-/// What LAPACK and the BLAS do with a lower triangle in fp64, by halves down to small blocks, in
-/// `gemm`, `syrk` and `trsm`. The other triangle of a matrix is neither read nor written. Enqueued
-/// on the instance of `blas`.
-template <class ExecutionSpace>
+/// What LAPACK and the BLAS do with a lower triangle of `Scalar` numbers, by halves down to small
+/// blocks, in `gemm`, `syrk` and `trsm`. The other triangle of a matrix is neither read nor
+/// written. Enqueued on the instance of `blas`.
+template <class ExecutionSpace, class Scalar = double>
 class LowerTriangle {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
@@ -25,38 +26,46 @@ class LowerTriangle {
   using ConstMatrix = ConstMatrixRef<memory_space>;
   using Tree = BlockTree<LayerList, ExecutionSpace>;
 
-  /// For matrices of up to `cols` columns that are multiplied.
+  /// For matrices of up to `cols` columns that are multiplied. Products of blocks are made in
+  /// `format`, which is stored as Scalar numbers are.
   ///
   /// Throws   MemoryError.
-  LowerTriangle(LeafBlas<ExecutionSpace>& blas, std::int64_t cols);
+  LowerTriangle(LeafBlas<ExecutionSpace>& blas, std::int64_t cols,
+                Precision format = precision_of<Scalar>);
 
-  /// B = op(L) B: TRMM. Cost n^2 m flops.
-  void multiply(Op op, ConstMatrix const& L, Matrix const& B);
+  /// B = alpha op(L) B: TRMM. Cost n^2 m flops.
+  void multiply(Op op, ConstMatrix const& L, Matrix const& B, double alpha = 1);
+  /// B = B L: TRMM of an m x n matrix, m and n at most `cols`. Cost n^2 m flops.
+  void multiply_right(ConstMatrix const& L, Matrix const& B);
   /// The same with the stored blocks of a tree in fp64.
   void multiply(Op op, Tree const& L, Matrix const& B);
-  /// L = L^-1: TRTRI. Cost n^3/3 flops.
+  /// L = L^-1: TRTRI. Cost n^3/3 flops. In fp64 blocks are solved with, which loses no digit.
+  /// Scalars below have products alone, which keep a device busy.
   void invert(Matrix const& L);
   /// The lower triangle of L^T L instead of L: LAUUM. Cost n^3/3 flops.
   void square(Matrix const& L);
 
  private:
-  using Block = Kokkos::View<double**, Kokkos::LayoutLeft, memory_space>;
-  static constexpr std::int64_t small = 64;
+  using Block = Kokkos::View<Scalar**, Kokkos::LayoutLeft, memory_space>;
+  static constexpr std::int64_t small = runs_on_host<ExecutionSpace> ? 64 : 512;
 
+  void product(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
+               Matrix const& C);
   void multiply(Op op, Tree const& tree, typename Tree::Node const& L, Matrix const& B);
   Matrix small_triangle(ConstMatrix const& L);
 
   LeafBlas<ExecutionSpace>& blas_;
-  Block triangle_, rows_;  // a small block with zeros above its diagonal, and rows of B
+  Precision format_;
+  Block triangle_, rows_;  // a small block with zeros above its diagonal; rows or columns of B
 };
 
 /// T = the lower triangle of L, and zeros above it. Enqueued.
-template <class ExecutionSpace>
-void copy_triangle(ExecutionSpace const& exec, double const* L, std::int64_t ldl, double* T,
+template <class ExecutionSpace, class Scalar>
+void copy_triangle(ExecutionSpace const& exec, Scalar const* L, std::int64_t ldl, Scalar* T,
                    std::int64_t ldt, std::int64_t n);
 /// The lower triangle of L = T's. Enqueued.
-template <class ExecutionSpace>
-void write_triangle(ExecutionSpace const& exec, double const* T, std::int64_t ldt, double* L,
+template <class ExecutionSpace, class Scalar>
+void write_triangle(ExecutionSpace const& exec, Scalar const* T, std::int64_t ldt, Scalar* L,
                     std::int64_t ldl, std::int64_t n);
 
 }  // namespace strata::dense::detail

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <strata.h>
+#include <strata_each.h>
 #include <string.h>
 
 static int failures = 0;
@@ -47,6 +48,21 @@ static void test_definiteness(void) {
          "the first is");
   expect(strata_is_positive_definite('U', 2, A, 2, &info) == STRATA_SUCCESS && info == 2,
          "both are not");
+}
+
+/* 4 x = 8, and 2 x + y = 4, x + 2 y = 5. */
+static void test_each(void) {
+  int64_t const n[2] = {1, 2}, nrhs[2] = {1, 1};
+  double const A1[1] = {4}, A2[4] = {2, 1, 1, 2};
+  double const* const A[2] = {A1, A2};
+  double b1[1] = {8}, b2[2] = {4, 5}, logarithms[2] = {0, 0};
+  double* const B[2] = {b1, b2};
+  int64_t info[2] = {-1, -1};
+  expect(strata_dposv_each('L', 2, n, nrhs, A, n, B, n, logarithms, info) == STRATA_SUCCESS,
+         "systems of two orders are solved");
+  expect(info[0] == 0 && info[1] == 0 && b1[0] == 2 && fabs(b2[0] - 1) + fabs(b2[1] - 2) < 1e-15,
+         "the solutions are right");
+  expect(fabs(logarithms[1] - log(3.0)) < 1e-15, "so is a determinant");
 }
 
 #if defined(__has_include)
@@ -103,6 +119,7 @@ int main(int argc, char** argv) {
   expect(strcmp(made.layers, "fp16,fp16,fp32") == 0 && made.n == n, "the layers are those asked");
   solve_batch();
   test_definiteness();
+  test_each();
   test_geostat();
   expect(strata_finalize() == STRATA_NOT_READY, "a factor keeps Kokkos alive");
   printf("%s\n%s: backward error %g after %lld iterations\n", strata_configuration(), made.layers,

@@ -105,8 +105,10 @@ std::vector<OneSystem<Space, T>> mixed() {
   std::vector<OneSystem<Space, T>> all;
   std::uint64_t seed = 1;
   for (std::int64_t const n : {0, 1, 2, 7, 33, 8, 64, 1, 40, 65, 130, 36, 35, 0, 520, 37, 34, 39})
-    for (std::int64_t const m : {1, 0, 3})
-      all.emplace_back(n, m, seed % 2 == 0 ? Uplo::Lower : Uplo::Upper, seed++);
+    for (std::int64_t const m : {1, 0, 3}) {
+      all.emplace_back(n, m, seed % 2 == 0 ? Uplo::Lower : Uplo::Upper, seed);
+      ++seed;
+    }
   return all;
 }
 
