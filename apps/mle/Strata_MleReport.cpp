@@ -66,6 +66,12 @@ void tell_interval(Report& report, geostat::ProfileInterval const& interval) {
                      words(end(interval.lower), " to ", end(interval.upper)));
 }
 
+// Those of the parameter of this number.
+void tell_intervals(Report& report, MleResult const& result, std::size_t number) {
+  for (auto const& interval : result.profile_intervals)
+    if (interval.parameter == number) tell_interval(report, interval);
+}
+
 // What a parameter on its bound is marked with.
 std::string bound_of(geostat::Fit const& fit, std::size_t k) {
   if (!fit.at_bound[k]) return "";
@@ -95,12 +101,15 @@ void show_second(Report& report, MleResult const& result) {
   double const values[] = {second.sigma2, second.range, second.nu};
   auto const* const errors = errors_there(result);
   bool const on_sphere = geostat::is_on_sphere(result.metric);
-  for (std::size_t k = 0; k < (geostat::has_shape(second.family) ? 3u : 2u); ++k)
+  for (std::size_t k = 0; k < (geostat::has_shape(second.family) ? 3u : 2u); ++k) {
+    bool const is_fixed = result.fit && result.asked->fixed_second[k];
     report.only_screen(
         names[k] + std::string("second"),
         text("%.8g", values[k]) + plus_minus(errors ? errors->of_second[k] : std::nan("")) +
-            (k == 1 && on_sphere ? "  km" : "") +
+            (k == 1 && on_sphere ? "  km" : "") + (is_fixed ? "  (fixed)" : "") +
             (result.fit && result.fit->second_at_bound[k] ? "  (AT ITS BOUND)" : ""));
+    tell_intervals(report, result, 4 + k);
+  }
 }
 
 void show_directions(Report& report, MleResult const& result) {
@@ -152,8 +161,7 @@ void show_theta(Report& report, MleResult const& result) {
         k == 1 && result.theta.has_axes() ? "range of x" : label_of(result.theta.family, k),
         words(text("%.8g", theta[k]), error_of(result, k, unit), is_fixed ? "  (fixed)" : "",
               bound));
-    for (auto const& interval : result.profile_intervals)
-      if (interval.parameter == k) tell_interval(report, interval);
+    tell_intervals(report, result, k);
   }
   show_second(report, result);
   result.theta.has_axes() ? show_axes(report, result) : show_directions(report, result);
