@@ -11,12 +11,17 @@ source=$1 build=$2 folder=$3
 shift 3
 settings=(-C build-dir="$build")
 if grep -qs '^Strata_ENABLE_TESTS:BOOL=ON$' "$build/CMakeCache.txt"; then
+  cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
   options=()
   for name in PYTHON C MPI TESTS TRILINOS TPL_ONEDNN TPL_NUMA; do # what pyproject.toml and this script would change
-    value=$(sed -n "s/^Strata_ENABLE_$name:BOOL=//p" "$build/CMakeCache.txt")
+    value=$(cached "Strata_ENABLE_$name")
     [ -z "$value" ] || options+=(-DStrata_ENABLE_"$name=$value")
   done
-  restore() { cmake -U 'SKBUILD*' -U Strata_PORTABLE_WHEEL "$build" >/dev/null; }
+  # Another CMake or Ninja, as Python's packages of them are, would compile all anew.
+  CMAKE_EXECUTABLE=$(cached CMAKE_COMMAND) CMAKE_ARGS=-DCMAKE_MAKE_PROGRAM=$(cached CMAKE_MAKE_PROGRAM)
+  export CMAKE_EXECUTABLE CMAKE_ARGS
+  cp "$build/CMakeCache.txt" "$build/CMakeCache.txt.before"
+  restore() { mv "$build/CMakeCache.txt.before" "$build/CMakeCache.txt" && "$CMAKE_EXECUTABLE" "$build" >/dev/null; }
   trap restore EXIT
 else
   settings+=(-C wheel.py-api=cp312)
