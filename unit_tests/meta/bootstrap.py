@@ -181,6 +181,14 @@ def wheels(copy):
     said, _ = copy.run("wheel", "--gpu", status=0, BUILDS="1", **nvcc)
     expect("a wheel for CUDA", said, f"The wheel: made by {places % '-gpu'} -DStrata_REQUIRE_BACKEND=CUDA",
            f"-DKokkos_DIR={copy.folder}/build/machine-gpu-kokkos-HOPPER90/lib/cmake/Kokkos", "The first time this takes about")
+    tree = copy.folder / "build/machine-gpu"
+    for text in ("apps/strata", "python/strata/_core.abi.so"):
+        copy.program(tree / text, "")
+    for mpi, place, words in (("ON", "-gpu-wheel", False), ("OFF", "-gpu", True)):  # what is compiled without MPI is taken
+        (tree / "CMakeCache.txt").write_text(f"Strata_ENABLE_TESTS:BOOL=ON\nStrata_ENABLE_MPI:BOOL={mpi}\n")
+        said, _ = copy.run("wheel", "--gpu", status=0, BUILDS="1", **nvcc)
+        expect(f"a wheel beside a tree with MPI {mpi}", said, f"The wheel: made by {copy.folder} {copy.folder}/build/machine{place} ")
+        assert ("What is compiled in build/machine-gpu is taken" in said) == words, said
     copy.program("hipcc", "")
     said, _ = copy.run("wheel", "--gpu", HAS="HIP", STRATA_GPU_ARCH="gfx942")
     expect("a wheel for ROCm", said, "a wheel for ROCm is not made", "pip install .")
