@@ -15,6 +15,18 @@ namespace strata::apps {
 
 class Report;
 
+/// L D L^T with pivoting in fp64 by the vendor's library, on the same matrix in the same run; the
+/// solution is not refined.
+struct SymmetricComparison {
+  std::string library;        ///< "LAPACK dsytrf" or "cuSOLVER Dsytrf"
+  double factor_seconds = 0;  ///< the factorisation, with a scaled copy of A
+  double solve_seconds = 0;
+  double backward_error = 0;
+  std::string refusal;  ///< what it says where A is singular
+
+  double seconds() const { return factor_seconds + solve_seconds; }
+};
+
 /// A solve with a symmetric matrix that need not be definite.
 struct SymmetricResult : SystemResult {
   using SystemResult::SystemResult;
@@ -23,6 +35,8 @@ struct SymmetricResult : SystemResult {
   std::optional<dense::Inertia> inertia;  ///< none without a factor, or memory for it
   std::optional<dense::SignedLogDeterminant> log_determinant;  ///< where it was asked for
   double inertia_seconds = 0;
+  int repeat = 1;
+  std::optional<SymmetricComparison> comparison;  ///< where it was asked for
 
   /// Code 3 where A is singular.
   Exit exit() const {
@@ -32,10 +46,11 @@ struct SymmetricResult : SystemResult {
 };
 
 /// Factor and solve `problem` on the default device: L D L^T in layers, then in fp64, then with
-/// pivoting.
+/// pivoting. It is done `options.repeat` times; the run of median time counts.
 ///
 /// Memory   the problem's matrix stays; see `require_memory`.
-/// Throws   UsageError for numbers in the input that the library refuses; VendorError.
+/// Throws   UsageError for numbers in the input that the library refuses, or a comparison with a
+///          library that the build has not; VendorError.
 SymmetricResult run_symmetric(Problem const& problem, SolveOptions const& options,
                               Progress& progress);
 

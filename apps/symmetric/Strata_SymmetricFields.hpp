@@ -16,6 +16,48 @@
 
 namespace strata::apps {
 
+/// The vendor's library beside Strata.
+struct SymmetricCompared {
+  SymmetricComparison vendor;  ///< What the vendor's library did.
+  double factor_seconds = 0;   ///< Strata's time of the factorisation.
+  double solve_seconds = 0;    ///< Strata's time of the solve.
+
+  /// Their seconds over ours; nothing where we took none.
+  static std::optional<double> ratio(double theirs, double ours) {
+    return ours > 0 ? std::optional(theirs / ours) : std::nullopt;
+  }
+};
+/// The fields of its report.
+constexpr auto fields_of(SymmetricCompared const*) {
+  using C = SymmetricCompared;
+  return std::tuple(
+      Field(
+          "library", [](C const& c) { return c.vendor.library; }, "Routine of the library."),
+      Field(
+          "refusal", [](C const& c) { return c.vendor.refusal; },
+          "Why there is no factor; none: there is one."),
+      FieldGroup{"seconds", "Where the library's time went."},
+      Field("factor_seconds", [](C const& c) { return c.vendor.factor_seconds; },
+            "Time of the factorisation.", {.key = "seconds/factor", .unit = "s"}),
+      Field("solve_seconds", [](C const& c) { return c.vendor.solve_seconds; },
+            "Time of the solve.", {.key = "seconds/solve", .unit = "s"}),
+      FieldGroup{"ratio", "Seconds of the library over Strata's."},
+      Field("factor",
+            [](C const& c) { return C::ratio(c.vendor.factor_seconds, c.factor_seconds); },
+            "Ratio of the factorisations.", {.key = "ratio/factor", .schema = R"("minimum": 0)"}),
+      Field("solve", [](C const& c) { return C::ratio(c.vendor.solve_seconds, c.solve_seconds); },
+            "Ratio of the solves, of which Strata's are refined.",
+            {.key = "ratio/solve", .schema = R"("minimum": 0)"}),
+      Field("whole",
+            [](C const& c) {
+              return C::ratio(c.vendor.seconds(), c.factor_seconds + c.solve_seconds);
+            },
+            "Ratio of factorisation and solve.",
+            {.key = "ratio/whole", .schema = R"("minimum": 0)"}),
+      Field("backward_error", [](C const& c) { return c.vendor.backward_error; },
+            "Backward error of the library's solution.", {.schema = R"("minimum": 0)"}));
+}
+
 /// All that the document of a solve with a symmetric matrix tells.
 constexpr auto fields_of(SymmetricResult const*) {
   using R = SymmetricResult;
@@ -48,9 +90,19 @@ constexpr auto fields_of(SymmetricResult const*) {
             {.absent = "there is no factor, or no memory to decide it"}),
       Field("log_determinant", &R::log_determinant, "Sign of det A and logarithm of |det A|.",
             {.absent = "it was not asked for"}),
-      FieldsOf(&R::seconds, "", " fill compare "),
+      Field("repeat", &R::repeat, "Number of runs; the one of median time is reported.",
+            {.schema = R"("minimum": 1)"}),
+      FieldsOf(&R::seconds, "", " fill "),
       Field("inertia_seconds", &R::inertia_seconds, "Time of the inertia.",
-            {.key = "seconds/inertia", .unit = "s"}));
+            {.key = "seconds/inertia", .unit = "s"}),
+      Field("compare",
+            [](R const& r) {
+              return r.comparison ? std::optional(SymmetricCompared{*r.comparison, r.seconds.factor,
+                                                                    r.seconds.solve})
+                                  : std::nullopt;
+            },
+            "The same system by the vendor's library in fp64.",
+            {.absent = "it was not asked for, or there is no solution to compare"}));
 }
 /// Keys where the tables' order is not the document's.
 constexpr auto key_order(SymmetricResult const*) {
@@ -76,7 +128,9 @@ constexpr auto key_order(SymmetricResult const*) {
                     "expected_forward_error",
                     "inertia",
                     "log_determinant",
-                    "seconds"};
+                    "repeat",
+                    "seconds",
+                    "compare"};
 }
 
 }  // namespace strata::apps

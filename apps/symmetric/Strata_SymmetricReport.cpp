@@ -82,7 +82,8 @@ void show_solution(Report& report, SymmetricResult const& result) {
 
 void show_seconds(Report& report, SymmetricResult const& result) {
   auto const& wall = result.seconds;
-  report.section("Seconds");
+  report.section(result.repeat > 1 ? words("Seconds (median of ", result.repeat, " runs)")
+                                   : "Seconds");
   show_time(report, result.problem.read_or_generate(), wall.read);
   show_time(report, "transfer, known vector", wall.transfer);
   show_time(report, "factor", wall.factor);
@@ -93,7 +94,25 @@ void show_seconds(Report& report, SymmetricResult const& result) {
   show_time(report, "inertia", result.inertia_seconds);
   show_time(report, "log-determinant", wall.log_determinant);
   show_time(report, "condition", wall.condition);
+  show_time(report, "comparison", wall.compare);
   show_time(report, "total", wall.total);
+}
+
+void show_comparison(Report& report, SymmetricResult const& result) {
+  if (!result.comparison) return;
+  auto const& vendor = *result.comparison;
+  auto const& wall = result.seconds;
+  report.section("Comparison with " + vendor.library);
+  report.show_unless_zero("SINGULAR", vendor.refusal);
+  report.only_screen("", text("%37s %10s %10s", "vendor s", "Strata s", "ratio"));
+  auto const add = [&](char const* label, double theirs, double ours) {
+    report.only_screen(label, text("%10.4f %10.4f %9.2fx", theirs, ours, theirs / ours));
+  };
+  add("factor", vendor.factor_seconds, wall.factor);
+  add("solve", vendor.solve_seconds, wall.solve);
+  add("factor + solve", vendor.seconds(), wall.factor + wall.solve);
+  report.only_screen("backward error",
+                     text("%10.1e %10.1e", vendor.backward_error, result.solve->backward_error));
 }
 
 }  // namespace
@@ -112,6 +131,7 @@ Report report(SymmetricResult const& result) {
   show_factor(report, result);
   show_solution(report, result);
   show_seconds(report, result);
+  show_comparison(report, result);
   if (result.solve && result.exit() != Exit::NotPositiveDefinite) show_hpl(report, *result.solve);
   add_configuration(report);
   return report;

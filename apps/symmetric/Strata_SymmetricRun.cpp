@@ -3,13 +3,20 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/symmetric/Strata_Symmetric.hpp>
+#include <core/Strata_Backends.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace strata::apps {
 
@@ -47,18 +54,86 @@ void judge(Exec const& exec, SolveOptions const& options, SymmetricFactor& facto
     });
   result.seconds.condition =
       ask(factor, progress, "condition", [&] { condition = factor.condition(exec); });
+  dense::SymmetricReport const median = result.factor;
   result.factor = factor.report();
   result.factor.condition = condition;
+  if (result.factor.attempts.size() > median.attempts.size()) return;
+  result.factor.analyse_seconds = median.analyse_seconds;
+  result.factor.factor_seconds = median.factor_seconds;
+}
+
+// Factor and solve once; a factor that there is ends before the new one is made.
+SymmetricResult factor_and_solve(Exec const& exec, Problem const& problem, DeviceMatrix const& A,
+                                 DeviceMatrix const& B, DeviceMatrix const& X,
+                                 SolveOptions const& options, Progress& progress,
+                                 std::optional<SymmetricFactor>& factor) {
+  auto const n = problem.summary.n;
+  SymmetricResult result(problem, options);
+  result.layers_asked = options.layers ? options.layers->name() : "auto";
+  result.repeat = options.repeat;
+  factor.reset();
+  progress.phase(words("factoring, n = ", n));
+  Stopwatch watch;
+  as_usage([&] {
+    factor.emplace(
+        dense::symmetric_factor(exec, A, dense::SymmetricOptions{.layers = options.layers}));
+  });
+  exec.fence("strata::solve::factored");
+  result.seconds.factor = watch.lap();
+  if (factor->ok()) {
+    progress.phase(words("solving, n = ", n));
+    result.solve =
+        as_usage([&] { return factor->solve(exec, B, X, watched(options, n, progress)); });
+    exec.fence("strata::solve::solved");
+    result.seconds.solve = watch.lap();
+  }
+  result.factor = factor->report();
+  return result;
+}
+
+// The vendor's routine that the pivoted rung calls; nothing where the build has none.
+std::string vendor_sytrf() {
+  std::string_view const cholesky = vendor_libraries<Exec>.cholesky;
+  if (cholesky.starts_with("LAPACK")) return "LAPACK dsytrf";
+  return cholesky.starts_with("cuSOLVER") ? "cuSOLVER Dsytrf" : "";
+}
+
+// The pivoted rung alone, whose factor is the vendor's.
+SymmetricComparison compare(Exec const& exec, DeviceMatrix const& A, DeviceMatrix const& B,
+                            int repeat, Progress& progress) {
+  progress.phase("comparing with " + vendor_sytrf());
+  DeviceMatrix const X("strata::compare::X", B.extent(0), B.extent(1));
+  std::vector<SymmetricComparison> samples;
+  for (int r = 0; r < repeat; ++r) {
+    SymmetricComparison sample;
+    sample.library = vendor_sytrf();
+    sample.backward_error = std::numeric_limits<double>::quiet_NaN();
+    Stopwatch watch;
+    auto factor = dense::symmetric_factor(exec, A, dense::SymmetricOptions{.pivoted = true});
+    exec.fence("strata::compare::factored");
+    sample.factor_seconds = watch.lap();
+    if (factor.ok()) {
+      auto const solved = factor.solve(exec, B, X, {.refine = dense::Refine::None});
+      exec.fence("strata::compare::solved");
+      sample.solve_seconds = watch.lap();
+      sample.backward_error = solved.backward_error;
+    }
+    sample.refusal = factor.report().refusal;
+    samples.push_back(sample);
+    progress.done(static_cast<double>(r + 1) / repeat);
+  }
+  auto const median = samples.begin() + (repeat - 1) / 2;
+  std::ranges::nth_element(samples, median, {}, &SymmetricComparison::seconds);
+  return *median;
 }
 
 }  // namespace
 
 SymmetricResult run_symmetric(Problem const& problem, SolveOptions const& options,
                               Progress& progress) {
+  if (options.compare && vendor_sytrf().empty())
+    throw UsageError("--compare: this build has no library with L D L^T to compare with");
   Exec const exec;
-  auto const n = problem.summary.n;
-  SymmetricResult result(problem, options);
-  result.layers_asked = options.layers ? options.layers->name() : "auto";
   Stopwatch watch;
   progress.phase("making the right-hand sides");
   auto const A = on_device(exec, problem.A);
@@ -67,23 +142,29 @@ SymmetricResult run_symmetric(Problem const& problem, SolveOptions const& option
                               matrix_ref(product));
   });
   DeviceMatrix const X("strata::solve::X", B.extent(0), B.extent(1));
-  result.seconds.transfer = watch.lap();
-  progress.phase(words("factoring, n = ", n));
-  auto factor = as_usage([&] {
-    return dense::symmetric_factor(exec, A, dense::SymmetricOptions{.layers = options.layers});
-  });
-  exec.fence("strata::solve::factored");
-  result.seconds.factor = watch.lap();
-  if (factor.ok()) {
-    progress.phase(words("solving, n = ", n));
-    result.solve =
-        as_usage([&] { return factor.solve(exec, B, X, watched(options, n, progress)); });
-    exec.fence("strata::solve::solved");
-    result.seconds.solve = watch.lap();
+  double const transfer_seconds = watch.lap();
+  std::optional<SymmetricFactor> factor;
+  std::vector<SymmetricResult> runs;
+  for (int r = 0; r < options.repeat; ++r)
+    runs.push_back(factor_and_solve(exec, problem, A, B, X, options, progress, factor));
+  auto const median = runs.begin() + (options.repeat - 1) / 2;
+  auto const seconds = [](SymmetricResult const& run) {
+    return run.seconds.factor + run.seconds.solve;
+  };
+  std::ranges::nth_element(runs, median, {}, seconds);
+  SymmetricResult result = std::move(*median);
+  watch.lap();
+  if (factor->ok()) take_solution(exec, problem, X, result);
+  result.seconds.transfer = transfer_seconds + watch.lap();
+  judge(exec, options, *factor, progress, result);
+  bool const has_solution = factor->ok();
+  factor.reset();
+  if (options.compare && has_solution) {
+    Span const span("comparison");
+    watch.lap();
+    result.comparison = compare(exec, A, B, options.repeat, progress);
+    result.seconds.compare = watch.lap();
   }
-  if (factor.ok()) take_solution(exec, problem, X, result);
-  result.seconds.transfer += watch.lap();
-  judge(exec, options, factor, progress, result);
   return result;
 }
 

@@ -34,8 +34,7 @@ constexpr std::string_view of_sparse[] = {"--solver",      "--preconditioner",
                                           "--vtk",         "--absolute-tolerance",
                                           "--stop",        "--guess"};
 
-constexpr std::string_view of_cholesky[] = {"--leaf-size", "--jitter", "--compare", "--repeat",
-                                            "--out-of-core"};
+constexpr std::string_view of_cholesky[] = {"--leaf-size", "--jitter", "--out-of-core"};
 
 template <class Names>
 void refuse(SolveOptions const& options, Names const& names, char const* solver,

@@ -127,7 +127,8 @@ void add_run_options(CLI::App& command, SolveOptions& options) {
                               "right-hand sides, as columns [A times known vectors]");
   sides.count("--nrhs", options.nrhs, "M", "number of known vectors [1]", std::int64_t{0})
       ->excludes(rhs);
-  group.flag("--compare", options.compare, "also solve with the vendor's fp64 Cholesky");
+  group.flag("--compare", options.compare,
+             "also solve with the vendor's fp64 Cholesky, or L D L^T");
   group.count("--repeat", options.repeat, "R", "factor and solve R times, report the median [1]");
   group.bytes("--max-memory", options.max_memory,
               "refuse to use more on a host, as 8GB [what is available]");

@@ -5,10 +5,10 @@
 
     fits_of_files.py --program build/release/apps/strata FILE.csv... [--json FILE]
 
-A line for each fit: exit codes and evaluations of `strata mle`, processor seconds of `strata.geostat.fit`, the least of three, how much larger
-the default search's log-likelihood is, and the parameters without a standard error by the default search, with the reason. At the end the sums.
-Exit status 1 if a fit by the default search does not end with exit code 0 and a standard error or a reason for each parameter, or if it finds a
-lower maximum than BOBYQA that converged. Set OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1.
+A line for each fit has exit codes and evaluations of `strata mle`, and processor seconds of `strata.geostat.fit`, the least of three. Then
+comes how much larger the default search's log-likelihood is. The parameters without a standard error by the default search follow, with the
+reason. At the end are the sums. A fit by the default search must end with exit code 0, and with a standard error or a reason for each parameter;
+its maximum must not be below BOBYQA's, if that converged. Else the exit status is 1. Set OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1.
 """
 import argparse
 import json

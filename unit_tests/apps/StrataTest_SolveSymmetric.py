@@ -71,6 +71,30 @@ class Symmetric(ProgramTest):
         for part in ("A = L D L^T", "1 positive, 2 negative", "+1", "digits to expect", "pivoted"):
             self.assertIn(part, run.out)
 
+    def test_repeats_and_compares_with_the_vendor(self):
+        saddle = ("--generate", "saddle", "--n", 400, "--layers", "fp32")
+        plain, report = self.symmetric(*saddle), self.symmetric(*saddle, "--repeat", 3)
+        self.assertEqual((plain["repeat"], report["repeat"], plain["compare"]), (1, 3, None))
+        for key in ("backward_error", "inertia", "iterations", "rung"):
+            self.assertEqual(plain[key], report[key])
+        run = strata("solve", "--symmetric", *saddle, "--repeat", 2, "--compare", "--json", self.path("c.json"))
+        if "no library with L D L^T" in run.err:
+            self.skipTest(run.err)
+        self.assertEqual(run.code, 0, run.err)
+        compared = load_valid(self.path("c.json"), "solve_symmetric")["compare"]
+        self.assertIn(compared["library"], ("LAPACK dsytrf", "cuSOLVER Dsytrf"))
+        self.assertEqual(compared["refusal"], "")
+        self.assertLess(compared["backward_error"], 400 * 2.0**-52)
+        for part in ("factor", "solve"):
+            self.assertGreater(compared["seconds"][part], 0)
+        self.assertGreater(compared["ratio"]["whole"], 0)
+        for part in ("median of 2 runs", "Comparison with " + compared["library"], "factor + solve"):
+            self.assertIn(part, run.out)
+
+    def test_a_singular_matrix_is_not_compared(self):
+        report = self.symmetric(*self.matrix([[1, 1], [1, 1]]), "--repeat", 2, code=3)
+        self.assertEqual((report["status"], report["compare"], report["repeat"]), ("singular", None, 2))
+
     def test_a_generated_saddle_point_in_layers(self):
         for layers, rungs in (("auto", ["layers", "fp64"]), ("fp64", ["fp64"])):
             report = self.symmetric("--generate", "saddle", "--n", 400, "--nrhs", 2, "--layers", layers, "--log-determinant")
@@ -126,7 +150,7 @@ class Symmetric(ProgramTest):
 
     def test_options_that_do_not_apply_are_named(self):
         arguments = ("solve", "--symmetric", "--generate", "saddle", "--n", 10)
-        for option in (("--jitter", "auto"), ("--compare",), ("--out-of-core",), ("--tile", 64)):
+        for option in (("--jitter", "auto"), ("--leaf-size", 32), ("--out-of-core",), ("--tile", 64)):
             self.assert_refused(strata(*arguments, *option), option[0], "need not be definite")
         self.assert_refused(strata(*arguments, "--refine", "cg"), "--refine cg needs a positive definite matrix")
         self.assert_refused(strata(*arguments, "--layers", "fp16,fp32"), "fp16", "cannot act")
