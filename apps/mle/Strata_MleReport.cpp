@@ -171,21 +171,13 @@ void show_theta(Report& report, MleResult const& result) {
 
 // Why directions that were fitted, or a second structure's parameters, have no error.
 void tell_further_reasons(Report& report, MleResult const& result) {
-  if (!result.fit) return;
-  auto const& errors = result.standard_errors->errors;
-  auto const& second = result.fit->theta.second;
-  bool const has_angle = result.asked->directions && !result.theta.has_axes();
-  if (has_angle && std::isnan(errors.of_ratio))
-    report.only_screen("angle and ratio", "none: the data tell nothing of them");
-  else if (has_angle && std::isnan(errors.of_angle))
-    report.only_screen("angle", "none: the ratio may be 1, where there is no direction");
-  for (std::size_t k = 0; second && k < (geostat::has_shape(second->family) ? 3u : 2u); ++k) {
-    if (std::isfinite(errors.of_second[k]) || result.asked->fixed_second[k]) continue;
-    report.only_screen(std::string(geostat::parameter_names[k]) + " of the second",
-                       !(second->sigma2 > 0)            ? "none: this structure is not there"
-                       : result.fit->second_at_bound[k] ? "none: at its bound"
-                                                        : "none: the data tell nothing of it");
-  }
+  auto const why = further_reasons(result);
+  auto const tell = [&](std::string const& name, std::string const& reason) {
+    if (!reason.empty() && reason != "fixed") report.only_screen(name, "none: " + reason);
+  };
+  tell(why.ratio.empty() ? "angle" : "angle and ratio", why.angle);
+  for (std::size_t k = 0; k < why.second.size(); ++k)
+    tell(std::string(geostat::parameter_names[k]) + " of the second", why.second[k]);
   if (result.vecchia && result.trend.criterion() == geostat::Criterion::REML)
     report.only_screen("by neighbours", "of ML, which differ from REML's by a part of k / n");
 }
@@ -355,6 +347,25 @@ std::optional<double> bic_of(MleResult const& result) {
 }
 
 }  // namespace detail
+
+FurtherReasons further_reasons(MleResult const& result) {
+  FurtherReasons why;
+  if (!result.fit || !result.standard_errors) return why;
+  auto const& errors = result.standard_errors->errors;
+  auto const& second = result.fit->theta.second;
+  bool const has_angle = result.asked->directions && !result.theta.has_axes();
+  if (has_angle && std::isnan(errors.of_ratio))
+    why.angle = why.ratio = "the data tell nothing of them";
+  else if (has_angle && std::isnan(errors.of_angle))
+    why.angle = "the ratio may be 1, where there is no direction";
+  for (std::size_t k = 0; second && k < (geostat::has_shape(second->family) ? 3u : 2u); ++k)
+    if (!std::isfinite(errors.of_second[k]))
+      why.second[k] = result.asked->fixed_second[k]    ? "fixed"
+                      : !(second->sigma2 > 0)          ? "this structure is not there"
+                      : result.fit->second_at_bound[k] ? "at its bound"
+                                                       : "the data tell nothing of it";
+  return why;
+}
 
 std::optional<KnownRatio> ErrorsOfResult::ratio() const {
   if (!geostat::is_matern(theta->family) || theta->second) return std::nullopt;

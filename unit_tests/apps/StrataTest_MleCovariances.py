@@ -190,7 +190,10 @@ class MleCovariances(ProgramTest):
             rows.append(f"{x},{y},{math.sin(5 * x) + math.cos(4 * y) + draw.gauss(0, 0.4)}\n")
         field.write_text("x,y,value\n" + "".join(rows))
         shown = strata("mle", "--locations", field, "--anisotropy", "fit", "--json", self.path("r.json")).out
-        self.assertIsNone(json.loads(self.path("r.json").read_text())["standard_errors"]["further"]["angle"])
+        further = json.loads(self.path("r.json").read_text())["standard_errors"]["further"]
+        self.assertIsNone(further["angle"])
+        self.assertEqual(further["reasons"]["angle"], "the ratio may be 1, where there is no direction")
+        self.assertEqual((further["reasons"]["ratio"], further["reasons"]["range_2"]), ("", ""))
         self.assertRegex(shown, r"(?m)^  ratio +\S+ \+- ")
         self.assertRegex(shown, "(?m)^  angle +none: the ratio may be 1, where there is no direction$")
         self.assertNotIn("angle and ratio", shown)
