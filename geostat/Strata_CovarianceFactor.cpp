@@ -192,6 +192,7 @@ void CovarianceFactor<Exec>::describe() {
   report_.n = report.n;
   report_.tile_size = report.tile_size;
   report_.tiles = report.histogram;
+  report_.moduli = report.moduli;
   report_.bytes = factor_->matrix().report().bytes;
   report_.bytes_in = report.bytes_in();
   report_.bytes_out = report.bytes_out();

@@ -84,6 +84,7 @@ struct CovarianceFactorReport {
   bool whole = false;                   ///< all on one device, not in tiles; it counts as one
   std::int64_t n = 0, tile_size = 0;    ///< order of the matrix, and of a tile
   std::array<std::int64_t, 4> tiles{};  ///< numbers of tiles in fp64, fp32, fp16 and fp8_e4m3
+  int moduli = 0;                       ///< as in `ooc::CholeskyReport`
   std::size_t bytes = 0;                ///< bytes of the tiles; with several ranks, of this one's
   std::uint64_t bytes_in = 0, bytes_out = 0;    ///< between host and devices, of the factorisation
   Rung rung = Rung::AsAsked;                    ///< rung of the ladder that held, or was the last

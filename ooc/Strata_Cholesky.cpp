@@ -50,7 +50,7 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
     for (std::size_t t = 0; t < norms.size() && norms.size() > 1; ++t) {
       double const other = norms[t] == sorted[0] ? sorted[1] : sorted[0];
       Precision const precision = matrix.map().at(k + 1 + static_cast<std::int64_t>(t), k);
-      if (precision == Precision::fp64) continue;
+      if (storage(precision) == Precision::fp64) continue;
       worst = std::max(worst, norms[t] * other * traits(precision).unit_roundoff / allowed);
     }
   }
@@ -66,6 +66,7 @@ std::string folder_of(std::string const& folder, std::size_t rung) {
 std::string reason(CholeskyAttempt const& left) {
   if (left.outcome == Outcome::NotConverged) return "the refinement did not converge";
   if (left.outcome == Outcome::SeemsIndefinite) return "A may be indefinite";
+  if (left.outcome == Outcome::Overflowed) return "sums of integers outgrew their moduli";
   return strata::detail::message("broke down at the minor of order ", left.info);
 }
 
@@ -129,7 +130,10 @@ bool TileFactor<Exec>::State::climb() {
       },
       [&](Info const& now) {
         found = now;
-        auto const outcome = now.ok() ? Outcome::Held : Outcome::BrokeDown;
+        auto const outcome = now.ok()   ? Outcome::Held
+                             : outgrown ? Outcome::Overflowed
+                                        : Outcome::BrokeDown;
+        if (outcome == Outcome::Overflowed) take_all_moduli();
         report.attempts.push_back(
             {{{report.rung, outcome}, now.order(), fill_seconds, report.factor_seconds},
              matrix.map().is_mixed() ? matrix.rule().accuracy : 0,
@@ -139,6 +143,13 @@ bool TileFactor<Exec>::State::climb() {
       });
   if (!is_held) info = found;
   return found.ok();
+}
+
+// The same step comes again.
+template <class Exec>
+void TileFactor<Exec>::State::take_all_moduli() {
+  ladder.steps()[ladder.number()].rule.fewer_moduli = false;
+  ladder.go_to(ladder.number());
 }
 
 // What can be refused is, before the tiles there are given up.
@@ -171,6 +182,8 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   }
   report.rung = step.rung;
   report.histogram = map.histogram();
+  report.moduli = map.moduli();
+  report.moduli_histogram = map.moduli_histogram();
   report.smallest_budget_bytes = least;
   report.column_block =
       detail::column_block_of(loan.machine().devices(), ready, matrix, options, report.streams);
@@ -182,8 +195,9 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
                         report.streams,     matrix.super_panel(), report.column_block,
                         report.first_column};
   matrix.overwrite();
-  Info const found =
-      detail::Executor<Exec>(loan.machine(), ready, matrix, order, folder, options).run(report);
+  detail::Executor<Exec> executor(loan.machine(), ready, matrix, order, folder, options);
+  Info const found = executor.run(report);
+  outgrown = executor.outgrown();
   factored = found.ok();
   report.operand_excess = factored ? operand_excess(matrix) : 0;
   return found;

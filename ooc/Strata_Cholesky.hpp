@@ -140,7 +140,10 @@ class TileFactor {
 ///
 /// Every tile gets its updates in the order of the columns. So the factor has the same bits for
 /// every variant, number of devices and streams, and budget. A product of two tiles is made in the
-/// lower of their precisions, and is added up in fp32, or in fp64 for tiles in fp64.
+/// lower of their precisions, and is added up in fp32, or in fp64 for tiles in fp64. Products of
+/// integers (int8x6 to int8x16) are added up exactly in each visit to a tile, and rounded once at
+/// the visit's end. A row whose integers outgrow the bound that its diagonal entry sets is told as
+/// that row's minor.
 ///
 /// Rounding may make a positive definite matrix indefinite, or too coarse for a solve. Therefore
 /// the next rung of the ladder follows a breakdown with tiles below fp64, or a refinement that does
@@ -158,7 +161,8 @@ class TileFactor {
 ///          a `RankOrder` on their grid, with its own team and options of the same values; each
 ///          rank gets a final tile that it needs once, in its stored precision, by the thread that
 ///          makes the call, which is the one that calls MPI (MPI_THREAD_FUNNELED). The factor has
-///          the bits of one rank's on any grid. What one rank throws all throw, as an AgreedError.
+///          the bits of one rank's on any grid; by integers, of one rank's with super-panels of the
+///          same width. What one rank throws all throw, as an AgreedError.
 /// Throws   ValueError for options out of range, no device, or a matrix that is not filled;
 ///          MemoryError that says the smallest budget, before anything is written, that a higher
 ///          rung exceeds the matrix's max_bytes, or what can't be had; what a stream threw, once

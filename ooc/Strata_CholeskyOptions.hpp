@@ -118,8 +118,13 @@ struct CholeskyReport {
   int grid_rows = 1, grid_cols = 1;         ///< rows and columns of the ranks
   std::int64_t super_panel = 0;             ///< columns of tiles; 0: whole tasks
   std::array<std::int64_t, 4> histogram{};  ///< tiles in fp64, fp32, fp16, fp8_e4m3
-  std::vector<DeviceReport> devices;        ///< devices of this rank
-  std::size_t room_bytes = 0;               ///< room on this rank's host for tiles of others
+  /// Moduli of the products of tiles in int8x6 to int8x16, whose number of tiles counts as fp64; 0:
+  /// there are none.
+  int moduli = 0;
+  /// Tiles whose products took 6, 7, ..., 16 moduli.
+  std::array<std::int64_t, most_moduli - least_moduli + 1> moduli_histogram{};
+  std::vector<DeviceReport> devices;  ///< devices of this rank
+  std::size_t room_bytes = 0;         ///< room on this rank's host for tiles of others
   std::uint64_t bytes_sent = 0, bytes_received = 0;  ///< bytes that this rank sent and got
   Transport transport{};                             ///< transport that took them
   /// smallest budget of a device for these streams and precisions

@@ -8,6 +8,7 @@
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/detail/Strata_TileFactorState.hpp>
 #include <ooc/team/detail/Strata_Machine.hpp>
+#include <ooc/tiles/detail/Strata_TileDiagonal.hpp>
 #include <ooc/tiles/detail/Strata_TileTeam.hpp>
 
 #include <cmath>
@@ -36,20 +37,7 @@ void scale_rows(Exec const& exec, Kokkos::View<double const*, typename Exec::mem
 // l_11, ..., l_nn, of all ranks.
 template <class Exec>
 std::vector<double> diagonal_of(TileMatrix<Exec> const& matrix) {
-  std::vector<double> diagonal;
-  together(matrix.comm(), [&] {
-    name_bad_alloc("log_determinant",
-                   [&] { diagonal.assign(static_cast<std::size_t>(matrix.order()), 0); });
-    for (std::int64_t k = 0; k < matrix.tiles(); ++k) {
-      if (!matrix.has_tile(k, k)) continue;
-      auto const L = matrix.tile(k, k);  // which a device may not give
-      for (std::int64_t i = 0; i < L.rows; ++i)
-        diagonal[static_cast<std::size_t>(k * matrix.tile_size() + i)] =
-            L.template as<double>()[i * (L.ld + 1)];
-    }
-  });
-  if (matrix.comm()) matrix.comm()->sum(diagonal);  // of one number and zeros
-  return diagonal;
+  return detail::diagonal_of(matrix, "log_determinant");
 }
 
 template <class Exec>

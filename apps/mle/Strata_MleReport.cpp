@@ -301,6 +301,7 @@ void show_precisions(Report& report, MleResult const& result) {
   report.only_screen("covariance matrix", factor.whole ? "whole, in the device's memory"
                                           : on_devices ? "in tiles, in the devices' memory"
                                                        : "");
+  report.show_unless_zero("moduli of products", factor.moduli);
   report.show_unless_zero("not on devices", factor.no_room);
   show_tiles(report, {factor.tiles, factor.tile_size, factor.rung, factor.attempts, result.map});
   report.show("bytes", factor.bytes, unit::bytes);

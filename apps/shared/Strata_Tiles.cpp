@@ -63,7 +63,9 @@ std::string rule_of(ooc::CholeskyAttempt const& attempt) {
 void add_tile_options(OptionGroup& group, TileOptions& options) {
   group.parsed(
       "--precisions", options.precisions, "LIST", parse_precisions,
-      "precisions of tiles, used with --epsilon [fp64,fp32,fp16,fp8]; without --epsilon fp64; "
+      "precisions of tiles, used with --epsilon [fp64,fp32,fp16,fp8]; without --epsilon one: fp64, "
+      "or "
+      "fp64_int8, int8x6 to int8x16 in its place, which multiplies fp64 tiles as integers; "
       "fp16_split for fp32 multiplies fp32 tiles on matrix units");
   group.add("--epsilon", options.epsilon, "E",
             "paper B's accuracy: tiles are rounded where that changes the matrix by less");
@@ -88,7 +90,7 @@ void check(TileOptions const& options, Communicator const* comm) {
   require(options.epsilon >= 0 && options.epsilon < 1, "--epsilon: ", options.epsilon,
           " must be in [0, 1)");
   require(options.precisions.size() < 2 || options.epsilon > 0,
-          "--precisions with more than fp64 needs --epsilon");
+          "--precisions with more than one needs --epsilon");
   if (!options.layers) return;
   require(options.epsilon == 0 && options.precisions.empty(),
           "--layers and --epsilon, with its --precisions, are two ways to choose the tiles' "
@@ -186,8 +188,17 @@ std::vector<std::string> allowed_precisions(ooc::PrecisionRule const& rule) {
   auto const is_layer = [&](Precision precision) {
     return std::ranges::find(rule.layers, precision) != rule.layers.end();
   };
-  for (auto const precision : {Precision::fp64, Precision::fp32, Precision::fp16_split,
-                               Precision::fp16, Precision::fp8_e4m3}) {
+  std::vector<Precision> all{Precision::fp64};
+  for (int moduli = most_moduli; moduli >= least_moduli; --moduli)
+    all.push_back(integer_precision(moduli));
+  all.insert(all.end(),
+             {Precision::fp32, Precision::fp16_split, Precision::fp16, Precision::fp8_e4m3});
+  bool const by_integers = moduli_of(rule.precisions.front()) > 0 && rule.layers.empty();
+  for (auto const precision : all) {
+    if (by_integers && precision == rule.precisions.front()) {
+      names.emplace_back(traits(precision).name);
+      continue;
+    }
     bool const may_be = rule.accuracy > 0
                             ? std::ranges::find(rule.precisions, precision) != rule.precisions.end()
                             : is_layer(precision);

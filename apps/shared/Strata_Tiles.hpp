@@ -94,8 +94,11 @@ struct Tiles {
 std::vector<std::string> lines_of(std::string const& map);
 /// What documents say of them, and how each looks.
 inline constexpr char const* map_sentence =
-    "Formats of the tiles by rows of the lower triangle: D fp64, S fp32, H fp16, Q fp8_e4m3.";
-inline constexpr char const* map_schema = R"("items": {"type": "string", "pattern": "^[DSHQ]+$"})";
+    "Formats of the tiles by rows of the lower triangle: D fp64, S fp32, H fp16, Q fp8_e4m3; a to "
+    "k "
+    "fp64 whose products take 6 to 16 moduli.";
+inline constexpr char const* map_schema =
+    R"("items": {"type": "string", "pattern": "^[DSHQa-k]+$"})";
 
 /// Show tiles, rung and attempts in the table.
 void show_tiles(Report& report, Tiles const& tiles);

@@ -206,7 +206,7 @@ constexpr auto fields_of(OutOfCoreResult const*) {
           "precisions", [](R const& r) { return allowed_precisions(r.rule); },
           "Precisions that a tile may have.",
           {.schema =
-               R"("minItems": 1, "items": {"enum": ["fp64", "fp32", "fp16_split", "fp16", "fp8_e4m3"]})"}),
+               R"("minItems": 1, "items": {"type": "string", "pattern": "^(fp64|int8x[0-9]+|fp32|fp16_split|fp16|fp8_e4m3)$"})"}),
       Field("layers",
             [](R const& r) -> std::optional<std::string> {
               if (r.rule.layers.empty()) return std::nullopt;

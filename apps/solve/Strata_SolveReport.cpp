@@ -163,6 +163,7 @@ void show_tile_factor(Report& report, OutOfCoreResult const& result) {
     report.show("layers asked for", dense::LayerList(result.rule.layers).name());
   show_tiles(report,
              {factor.histogram, factor.tile_size, factor.rung, factor.attempts, result.map});
+  report.show_unless_zero("moduli of products", factor.moduli);
   bool const on_devices = result.storage == ooc::TileStorage::Devices;
   report.show(on_devices ? "in devices' memory" : "in host memory", result.tile_bytes, unit::bytes);
   report.show_unless_zero("not on devices", result.no_room);

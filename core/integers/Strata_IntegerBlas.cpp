@@ -3,6 +3,7 @@
 #include <core/integers/Strata_IntegerBlas.hpp>
 
 #include <core/integers/detail/Strata_IntegerProbe.hpp>
+#include <core/integers/detail/Strata_Moduli.hpp>
 #include <core/integers/detail/Strata_ResidueKernels.hpp>
 #include <core/integers/vendor/Strata_VendorInt8.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
@@ -22,6 +23,11 @@ void require_moduli(int moduli) {
 }
 
 }  // namespace
+
+double largest_integer_sum(int moduli) {
+  require_moduli(moduli);
+  return detail::largest_squares(detail::moduli_table(moduli));
+}
 
 template <class Exec>
 struct IntegerBlas<Exec>::Impl {
@@ -68,6 +74,13 @@ template <class Exec>
 void IntegerBlas<Exec>::bound_units(ConstMatrix const& H, int moduli, RowUnit* units) {
   require_moduli(moduli);
   detail::bound_units(impl_->exec, detail::Strided::of(H, Op::NoTrans), moduli, units);
+}
+
+template <class Exec>
+void IntegerBlas<Exec>::bound_units(double const* diagonal, std::int64_t n, int moduli,
+                                    RowUnit* units) {
+  require_moduli(moduli);
+  detail::bound_units(impl_->exec, {diagonal, n, 1, 1, 0}, moduli, units);
 }
 
 template <class Exec>

@@ -14,6 +14,10 @@
 
 namespace strata {
 
+/// The magnitude that a sum of products modulo so many numbers must not exceed to be told from
+/// others: P / 2 (1 - 2^-10) of their product P. For 6 to 16.
+double largest_integer_sum(int moduli);
+
 /// Products of fp64 matrices by integers modulo S numbers of 8 bits (Ozaki's scheme II), in parts.
 ///
 /// Row i of an operand becomes integers z_ik = rint(a_ik / mu_i). int8 units sum a product of
@@ -61,6 +65,8 @@ class IntegerBlas {
 
   /// units[i] for rows of norm sqrt(h_ii) of a matrix H.
   void bound_units(ConstMatrix const& H, int moduli, RowUnit* units);
+  /// The same of n rows and the diagonal h_11, h_22, ... of H.
+  void bound_units(double const* diagonal, std::int64_t n, int moduli, RowUnit* units);
 
   /// units[i] for the rows of op(A), whose norms are measured: by sums of integers, in any order.
   void measure_units(ConstMatrix const& A, Op op, int moduli, RowUnit* units);

@@ -62,8 +62,9 @@ enum class Triangle {
 struct RowCheck {
   /// squares of each row's integers, added up over calls; none: no check
   double* squares = nullptr;
-  std::int64_t* info = nullptr;  ///< the least first_row + i + 1 of such a row i, if it was 0
-  std::int64_t first_row = 0;    ///< number of the first row in its matrix
+  /// the least first_row + i + 1 of such a row i, if it was 0; none: squares are added, not judged
+  std::int64_t* info = nullptr;
+  std::int64_t first_row = 0;  ///< number of the first row in its matrix
 };
 
 /// What sums are multiplied by, and where they go.

@@ -98,7 +98,8 @@ std::int64_t column_block_of(Devices const& given, Devices const& devices,
   asked.budget_bytes = ~std::size_t(0);
   for (Device const& device : devices)
     asked.budget_bytes = std::min(asked.budget_bytes, device.budget_bytes);
-  if (asked.budget_bytes >= matrix.report().bytes) return 1;  // each tile is read once anyway
+  std::size_t const forms = matrix.map().moduli() > 0 ? 3 : 1;  // a tile's integers are two tiles
+  if (asked.budget_bytes / forms >= matrix.report().bytes) return 1;  // each is read once anyway
   asked.lookahead = options.lookahead;
   std::int64_t best = 1;
   std::uint64_t least = ~std::uint64_t(0);

@@ -41,6 +41,8 @@ struct TileFactor<ExecutionSpace>::State final : dense::SpdFactor<ExecutionSpace
   dense::Patience patience() const override { return {40 + static_cast<int>(report.n / 1000)}; }
   /// Factors on one rung. Returns what the report says of the attempt.
   Info attempt(std::size_t number);
+  /// Makes the rung that is tried again without what its norms foretold of moduli.
+  void take_all_moduli();
   /// Refuses, or makes the factor again that was given up for a rung which then had no memory.
   void need_factor(char const* function);
   void need_factor(char const* function, std::size_t rows);
@@ -55,6 +57,7 @@ struct TileFactor<ExecutionSpace>::State final : dense::SpdFactor<ExecutionSpace
   CholeskyOptions options;
   StepLadder<detail::LadderStep> ladder;  // whose `held` is the step whose factor there is, or was
   bool factored = false;                  // the tiles hold it
+  bool outgrown = false;                  // the last attempt, for the moduli that tiles had
   double fill_seconds = 0;                // of the last attempt
   Info info = Info::success();
   CholeskyReport report;

@@ -110,11 +110,13 @@ class Machine {
     auto const needed = detail::needed_tiles(schedule_.tiles, lanes_of(d));
     std::int64_t const useful =
         plan_.useful_blocks(std::ranges::count(needed, true), schedule_.streams);
+    std::size_t const sums =
+        static_cast<std::size_t>(schedule_.streams) * plan_.integer_sum_bytes();
     std::int64_t const blocks =
         options_.budget_bytes == 0
             ? useful
-            : std::min(useful,
-                       static_cast<std::int64_t>(options_.budget_bytes / plan_.block_bytes()));
+            : std::min(useful, static_cast<std::int64_t>((options_.budget_bytes - sums) /
+                                                         plan_.block_bytes()));
     bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
     devices_.push_back({TileCache(blocks, plan_.units_per_block(), plan_.keys()),
                         looks_ahead ? UseTable(plan_, lanes_of(d)) : UseTable(),
@@ -129,7 +131,7 @@ class Machine {
 
   auto worth(Device& device) const {
     return [this, &device](TileCache::Slot const& slot) {
-      return rules_.eviction == Eviction::FurthestUse ? -device.uses.next(slot.key)
+      return rules_.eviction == Eviction::FurthestUse ? -device.uses.next(slot.key, device.cache)
                                                       : static_cast<double>(slot.last_use);
     };
   }
@@ -161,10 +163,10 @@ class Machine {
     Device& device = devices_[static_cast<std::size_t>(d)];
     double const bytes = bytes_of(i, k), final = final_[number(i, k)];
     int const maker = maker_[number(i, k)];
-    bool const linked = final >= 0 && maker >= 0 && maker != d &&
-                        options_.rates.peer_bytes_per_s > 0 &&
-                        devices_[static_cast<std::size_t>(maker)].cache.find(
-                            plan_.key(i, k, plan_.map().at(i, k))) >= 0;
+    bool const linked =
+        final >= 0 && maker >= 0 && maker != d && options_.rates.peer_bytes_per_s > 0 &&
+        devices_[static_cast<std::size_t>(maker)].cache.find(plan_.key(i, k, plan_.stored(i, k))) >=
+            0;
     double const rate = linked ? options_.rates.peer_bytes_per_s : options_.rates.in_bytes_per_s;
     device.in = std::max({device.in, now, final}) + bytes / rate;
     device.ready[static_cast<std::size_t>(begin)] = device.in;
@@ -172,7 +174,7 @@ class Machine {
   }
 
   std::int64_t fetch(int d, std::int64_t i, std::int64_t k, double now, bool planned) {
-    Precision const precision = plan_.map().at(i, k);
+    Precision const precision = plan_.stored(i, k);
     auto const [begin, fresh] =
         acquire(devices_[static_cast<std::size_t>(d)], plan_.key(i, k, precision),
                 plan_.units(precision), planned);
@@ -197,21 +199,25 @@ class Machine {
   void look_ahead(int d, Task const& task, std::int64_t k, Task const* next, double now) {
     if (!rules_.fetches_ahead) return;
     std::int64_t const last = k + options_.lookahead;
-    for (std::int64_t ahead = k + 1; ahead <= last && ahead < task.col; ++ahead)
+    for (std::int64_t ahead = k + 1; ahead <= last && ahead < task.col; ++ahead) {
+      Precision const form = plan_.product(task.row, task.col, ahead);
       for (std::int64_t const row : {task.row, task.col})
         if (final_[number(row, ahead)] >= 0 &&
-            plan_.is_stored(row, ahead, plan_.product(task.row, task.col, ahead)))
-          prefetch(d, row, ahead, now);
-    if (last >= task.col && next) prefetch(d, next->row, next->col, now);
+            (moduli_of(form) > 0 || plan_.is_stored(row, ahead, form)))
+          prefetch(d, row, ahead, form, now);
+    }
+    if (last >= task.col && next)
+      prefetch(d, next->row, next->col, plan_.stored(next->row, next->col), now);
   }
 
-  void prefetch(int d, std::int64_t i, std::int64_t k, double now) {
+  void prefetch(int d, std::int64_t i, std::int64_t k, Precision form, double now) {
     Device& device = devices_[static_cast<std::size_t>(d)];
-    Precision const precision = plan_.map().at(i, k);
+    Precision const precision = plan_.stored(i, k);
     std::int64_t const key = plan_.key(i, k, precision);
-    if (device.cache.find(key) >= 0) return;
+    if (device.cache.find(key) >= 0 || device.cache.find(plan_.key(i, k, form)) >= 0) return;
     int const units = plan_.units(precision);
-    auto const begin = device.cache.choose(units, worth(device), -device.uses.next(key) - 1);
+    auto const begin =
+        device.cache.choose(units, worth(device), -device.uses.next(key, device.cache) - 1);
     if (!begin) return;
     device.cache.put(*begin, key, units);
     load(d, *begin, i, k, now);

@@ -43,22 +43,31 @@ struct PrecisionRule {
   /// eps: the matrix is perturbed by at most eps ||A||_F. 0: every tile in the first precision.
   double accuracy = 0;
   /// The precisions that the rule may use, from the highest to the lowest: fp64, fp32 or
-  /// fp16_split, fp16, fp8_e4m3. The first is fp64. fp16_split is stored as fp32, and multiplied on
-  /// matrix units.
+  /// fp16_split, fp16, fp8_e4m3. The first is fp64 or one of int8x6 to int8x16, whose tiles are
+  /// stored as fp64 and multiplied as integers modulo S numbers. With an accuracy above 0 S is the
+  /// least that it needs, up to the one that is asked for. fp16_split is stored as fp32, and
+  /// multiplied on matrix units.
   std::vector<Precision> precisions = {Precision::fp64, Precision::fp32, Precision::fp16,
                                        Precision::fp8_e4m3};
   /// Bound the products that a tile is an operand of as well, not only the tile.
   bool operand_rule = true;
+  /// Take fewer moduli for tiles whose sums are foretold to be small, which changes no bit.
+  bool fewer_moduli = true;
   /// In place of an accuracy and the precisions: layers, as `dense::LayerList` has them. Tile rows
   /// are halved, and the halves again, until they are single rows. At some depth a tile's row and
   /// column come to be in different halves. A tile below the diagonal has the layer of this depth.
-  /// Any of fp64, fp32, fp16_split, fp16 and fp8_e4m3.
+  /// Any of fp64, fp32, fp16_split, fp16, fp8_e4m3, and one of int8x6 to int8x16.
   std::vector<Precision> layers{};
 
   /// Whether tiles may have other precisions than fp64.
-  bool may_mix() const { return accuracy > 0 || !layers.empty(); }
+  bool may_mix() const {
+    return accuracy > 0 || !layers.empty() || moduli_of(precisions.front()) > 0;
+  }
+  /// Whether tiles may be stored in less than fp64.
+  bool may_round() const;
   /// Throws   ValueError if accuracy is not in [0, 1), the precisions are not as said, a layer is
-  ///          of another precision, or there are layers and an accuracy.
+  ///          of another precision, layers differ in their moduli, or there are layers and an
+  ///          accuracy.
   void check() const;
 };
 
@@ -85,16 +94,23 @@ class PrecisionMap {
   void set(std::int64_t i, std::int64_t j, Precision precision);
   /// Whether there is a tile in `precision`.
   bool holds(Precision precision) const;
-  /// Whether there is a tile in anything but fp64.
+  /// Whether there is a tile below fp64: in anything but fp64 and int8x14 to int8x16.
   bool is_mixed() const;
-  /// Tiles in fp64, fp32 or fp16_split, fp16 and fp8_e4m3.
+  /// S of the units that rows are rounded to where they are multiplied as integers: the most that a
+  /// tile was ever set to; 0: none is. A tile with fewer moduli has the same integers.
+  int moduli() const { return moduli_; }
+  /// Tiles in fp64 or int8x6 to int8x16, fp32 or fp16_split, fp16 and fp8_e4m3.
   std::array<std::int64_t, 4> histogram() const;
+  /// Tiles in int8x6, int8x7, ..., int8x16.
+  std::array<std::int64_t, most_moduli - least_moduli + 1> moduli_histogram() const;
   /// A number that differs for different maps, the same on every machine.
   std::uint32_t hash() const;
 
-  /// The triangle as lines of digits: 64 -> 'D', 32 -> 'S', 16 -> 'H', 8 -> 'Q'.
+  /// The triangle as lines of letters: 64 -> 'D', 32 -> 'S', 16 -> 'H', 8 -> 'Q'; 6 to 16 moduli
+  /// 'a' to 'k'.
   std::string to_text() const;
-  /// The triangle as a portable pixmap (PPM, binary), `scale` x `scale` pixels a tile.
+  /// The triangle as a portable pixmap (PPM, binary), `scale` x `scale` pixels a tile. Tiles of
+  /// integers are the paler the fewer moduli they have.
   ///
   /// Throws   ValueError if scale < 1.
   std::string to_ppm(int scale = 8) const;
@@ -105,10 +121,11 @@ class PrecisionMap {
  private:
   std::int64_t tiles_;
   std::vector<Precision> map_;
+  int moduli_ = 0;
 };
 
-/// Position of a precision in histograms and pictures: fp64 0, fp32 and fp16_split 1, fp16 2,
-/// fp8_e4m3 3.
+/// Position of a precision in histograms and pictures: fp64 and int8x6 to int8x16 0, fp32 and
+/// fp16_split 1, fp16 2, fp8_e4m3 3.
 ///
 /// Throws   ValueError for another precision.
 int precision_rank(Precision precision);
@@ -120,6 +137,13 @@ int precision_rank(Precision precision);
 /// rule also asks for Nt b_ik max_m b_mk u <= eps ||A||_F over the other rows m > k. Here b_ik
 /// estimates ||L_ik||_F: it is the lesser of ||A_ik||_F, which L_ik exceeds by fill-in only, and
 /// trace(A_ii)^(1/2), which L_ik cannot exceed. Diagonal tiles stay in fp64.
+///
+/// Integers put an error of 0.41 theta_S (a_ii a_jj)^(1/2) or less in entry (i, j) of the sums
+/// (`IntegerBlas`), whatever norms tiles have: ||E||_F is less than theta_S trace(A). An accuracy
+/// takes the least S for which this is at most eps ||A||_F. The sum of products of tile (i, j) is
+/// at most P / 2 times the sum over k of r_ik r_jk. Here r_ik estimates the largest row of L_ik in
+/// units of a whole row's bound: 2^8 b_ik / trace(A_ii)^(1/2), at most 1. So few moduli serve a
+/// small tile for the same integers. A factorisation checks that they did.
 ///
 /// Shape    norms of the matrix that is factored (equilibrated: `TileMatrix`).
 /// Throws   ShapeError if the norms are not of a triangle; what `PrecisionRule::check` throws.

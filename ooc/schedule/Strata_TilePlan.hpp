@@ -14,11 +14,18 @@ namespace strata::ooc {
 /// What a map of precisions means for sizes and operands: the same for a run and for a simulation.
 ///
 /// A device has a pool of blocks, each as large as a tile in fp64. Where precisions are mixed, a
-/// block has eight units of one byte a number. A tile has a form for each precision that some
-/// product reads it in, and one for its sums.
+/// block has eight units of one byte a number. Where products are made of integers modulo more than
+/// eight numbers, it has sixteen. A tile has a form for each precision that some product reads it
+/// in, one for its integers, and one for its sums.
 class TilePlan {
  public:
-  static constexpr std::int64_t forms = 5;  ///< The four precisions, and the sums of a low tile.
+  /// The four precisions, integers, and the sums of a low tile.
+  static constexpr std::int64_t forms = 6;
+  static constexpr int integer_form = 4;  ///< number of the form of integers
+  /// Number of a form: as `precision_rank` says, or of integers.
+  static int form_of(Precision form) {
+    return moduli_of(form) > 0 ? integer_form : precision_rank(form);
+  }
 
   /// A matrix of order n. The plan refers to `map`.
   TilePlan(std::int64_t n, std::int64_t tile_size, PrecisionMap const& map);
@@ -36,20 +43,20 @@ class TilePlan {
   /// Tiles that a stream holds at once, at most.
   int items() const { return items_; }
   /// Blocks that a tile takes at most in all its forms.
-  std::int64_t blocks_per_tile() const { return map_.is_mixed() ? 2 : 1; }
+  std::int64_t blocks_per_tile() const { return units_ > 1 ? 2 : 1; }
   /// Blocks that a pool can use whose device needs so many tiles at a time.
   std::int64_t useful_blocks(std::int64_t tiles, int streams) const {
     return tiles * blocks_per_tile() + std::int64_t{streams} * items_;
   }
 
-  /// Units that a tile takes in a precision.
-  int units(Precision precision) const {
-    return units_ == 1 ? 1 : static_cast<int>(traits(precision).bytes);
+  /// Units that a tile takes in a form; its integers take a power of two.
+  int units(Precision form) const {
+    if (moduli_of(form) > 0) return units_;
+    return units_ == 1 ? 1 : static_cast<int>(traits(form).bytes);
   }
   /// Key of a tile in one of its forms.
   std::int64_t key(std::int64_t i, std::int64_t j, Precision form) const {
-    return static_cast<std::int64_t>(tile_number(i, j, map_.tiles())) * forms +
-           precision_rank(form);
+    return static_cast<std::int64_t>(tile_number(i, j, map_.tiles())) * forms + form_of(form);
   }
   /// Key of the sums of a tile that is not updated where it is stored.
   std::int64_t sums_key(std::int64_t i, std::int64_t j) const {
@@ -59,27 +66,41 @@ class TilePlan {
   struct KeyedTile {
     std::int64_t i;  ///< Tile row.
     std::int64_t j;  ///< Tile column.
-    int form;  ///< Position of the precision, as `precision_rank` says, or `forms` - 1 for sums.
+    int form;        ///< Number of the form, as `form_of` says, or `forms` - 1 for sums.
   };
   /// The tile and the form that a key stands for.
   KeyedTile tile_of(std::int64_t key) const;
   /// One more than the largest key.
   std::size_t keys() const { return tile_count(map_.tiles()) * forms; }
 
+  /// Precision that a tile is stored in: the map's, or fp64 for one that is multiplied as integers.
+  Precision stored(std::int64_t i, std::int64_t j) const {
+    return moduli_of(map_.at(i, j)) > 0 ? Precision::fp64 : map_.at(i, j);
+  }
   /// Precision that the sums of a tile are made in.
   Precision working(std::int64_t i, std::int64_t j) const {
-    return map_.at(i, j) == Precision::fp64 ? Precision::fp64 : Precision::fp32;
+    return stored(i, j) == Precision::fp64 ? Precision::fp64 : Precision::fp32;
   }
   /// Whether the sums of a tile are made where the tile is stored.
   bool in_place(std::int64_t i, std::int64_t j) const { return is_stored(i, j, working(i, j)); }
   /// Whether the numbers of a tile are stored as numbers of `form`.
   bool is_stored(std::int64_t i, std::int64_t j, Precision form) const {
-    return storage(map_.at(i, j)) == storage(form);
+    return moduli_of(form) == 0 && storage(map_.at(i, j)) == storage(form);
   }
   /// The precision in which L_ik L_jk^T is made when tile (i, j) is updated. It is the lower of
   /// two: the operands' precision, for which the operand rule answers, and the format of the sums
-  /// or of the tile itself.
+  /// or of the tile itself. Integers have the moduli of the tile; on the diagonal and in fp64 all.
   Precision product(std::int64_t i, std::int64_t j, std::int64_t k) const;
+
+  /// Rows and columns of a tile's integers, a multiple of 16.
+  std::int64_t padded_edge() const { return (rows(0) + 15) / 16 * 16; }
+  /// The first byte behind a tile's integers: of as many squares as there are rows, and the largest
+  /// of them.
+  std::size_t squares_offset() const {
+    return static_cast<std::size_t>(map_.moduli() * padded_edge() * padded_edge());
+  }
+  /// Bytes of the sums of integers of one stream; 0: there are none.
+  std::size_t integer_sum_bytes() const { return sizeof(std::int32_t) * squares_offset(); }
 
  private:
   std::int64_t n_, tile_size_;

@@ -56,7 +56,7 @@ template <class Exec>
 void TileMatrix<Exec>::evaluate() {
   scaling_.assign(static_cast<std::size_t>(order()), 1.0);
   device_scaling_ = {};
-  bool const mixed = rule_.may_mix();
+  bool const mixed = rule_.may_round();
   this->set_map(PrecisionMap(tiles()));
   if (!mixed) this->take_memory(this->may_be_on_devices());  // refuses before any work
   Kokkos::Timer const timer;
@@ -64,10 +64,8 @@ void TileMatrix<Exec>::evaluate() {
   measure(exec_, !mixed);
   this->set_state(State::Measured);
   double const measured = timer.seconds();
-  if (mixed) {
-    this->set_map(precision_map(norms_, rule_));
-    this->take_memory(this->may_be_on_devices());
-  }
+  if (rule_.may_mix()) this->set_map(precision_map(norms_, rule_));
+  if (mixed) this->take_memory(this->may_be_on_devices());
   Kokkos::Timer const again;
   if (mixed) fill(exec_, 0.5);
   generate_seconds_ = measured + again.seconds();

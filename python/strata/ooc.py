@@ -131,7 +131,8 @@ def cholesky(
     accuracy : float
         Tiles are rounded to lower precisions as long as that changes A by no more than this times its Frobenius norm; 0: fp64.
     precisions : str or sequence of str
-        That tiles may have, from the highest to the lowest; the first is fp64.
+        That tiles may have, from the highest to the lowest; the first is fp64, or fp64_int8 or one of int8x6 to int8x16, which multiplies fp64
+        tiles as integers.
     tile_size : int
         0: chosen for n.
     devices : int

@@ -173,6 +173,13 @@ class Fit(MleTest):
         self.assertAlmostEqual(theta["sigma2"] / theta["range"], 20, delta=20 * 5 * math.sqrt(2 / 600))
         self.assertEqual(report["fit"]["search"], "nelder-mead")
 
+    def test_products_of_integers_have_the_likelihood_of_fp64(self):
+        for theta in ("22094,2595,0.5,453", "22094,20000,1.5,453"):
+            words = ("--locations", STATIONS, "--evaluate", "--theta", theta, "--tile", 200)
+            fp64, report = self.mle(*words), self.mle(*words, "--precisions", "fp64_int8")
+            self.assertEqual((fp64["precisions"]["moduli"], report["precisions"]["moduli"]), (0, 14))
+            self.assertLessEqual(abs(report["log_likelihood"] - fp64["log_likelihood"]), 1e-10 * abs(fp64["log_likelihood"]))
+
     def test_evaluates_to_what_it_found(self):
         path, _, _ = self.field(150, "2,0.1,0.5,0.1")
         fitted = self.mle("--locations", path, "--fix", "nu=0.5")

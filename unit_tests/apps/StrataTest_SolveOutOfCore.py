@@ -149,6 +149,15 @@ class Method(OutOfCore):
         self.assertEqual([attempt["layers"] for attempt in smooth["attempts"]], ["fp16", "fp32", None])
         self.assertIsNone(self.solve("--generate", "matern", "--n", 50)["layers"])
 
+    def test_products_of_integers(self):
+        matrix = ("--generate", "matern", "--covariance", "matern:1,0.01,0.5", "--n", 400, "--tile", 50, "--log-determinant")
+        fp64, report = self.solve(*matrix), self.solve(*matrix, "--precisions", "fp64_int8")
+        self.assertEqual((fp64["moduli"], report["moduli"], report["precisions"]), (0, 14, ["fp64", "int8x14"]))
+        self.assertEqual((sum(report["moduli_tiles"]), report["rung"]), (28, "as asked"))
+        self.assertGreater(sum(report["moduli_tiles"][:8]), 7)  # fewer than 14, some with products
+        found, exact = report["log_determinant"], fp64["log_determinant"]
+        self.assertLessEqual(abs(found["value"] - exact["value"]), found["error"] + exact["error"])
+
     def test_what_is_not_positive_definite(self):
         n, A = 50, field(50)
         A[33 * n + 33] = 0.0

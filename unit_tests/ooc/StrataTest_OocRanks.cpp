@@ -184,6 +184,33 @@ TYPED_TEST(OocRanks, FactorToTheBitsOfOneRankInBlocksOfColumns) {
   factors_to_the_same_bits<TypeParam>(options, 1, true);
 }
 
+// Each visit's sum of integers is rounded once, and visits go by super-panels.
+template <class Exec>
+void factors_by_integers(bool is_tight) {
+  for (double const range : {0.1, 0.01}) {
+    MaternCase const c{100, 8, range, rule_of(0, {Precision::int8x14})};
+    for (Layout const& layout : layouts()) {
+      SCOPED_TRACE(name_of(layout));
+      auto matrix = make<Exec>(c, all_ranks(), layout);
+      ASSERT_EQ(matrix.map().moduli(), 14);
+      auto const whole =
+          cholesky(devices_of<Exec>(1), make<Exec>(c, nullptr, {{1, 1}, matrix.super_panel()}));
+      ASSERT_EQ(whole.matrix().super_panel(), matrix.super_panel());
+      CholeskyOptions options;
+      options.streams = 2;
+      std::size_t const least = smallest_budget_bytes(c.n, c.tile, matrix.map(), options.streams);
+      auto const factor = cholesky(devices_of<Exec>(2, is_tight ? least : std::size_t{1} << 26),
+                                   std::move(matrix), options);
+      ASSERT_TRUE(factor.info().ok() && whole.info().ok());
+      expect_same_matrix(factor.matrix(), whole.matrix());
+      EXPECT_EQ(factor.log_determinant(), whole.log_determinant());
+    }
+  }
+}
+TYPED_TEST(OocRanks, FactorByIntegersToTheBitsOfOneRankWithTheirSuperPanels) {
+  for (bool const is_tight : {false, true}) factors_by_integers<TypeParam>(is_tight);
+}
+
 /// Where two lists of numbers differ in a bit.
 testing::AssertionResult same_numbers(std::vector<double> const& some,
                                       std::vector<double> const& others) {

@@ -205,7 +205,7 @@ struct Residues {
   KOKKOS_FUNCTION void judge(std::int64_t row, double more) const {
     if (row >= planes.rows) return;
     double const sum = check.squares[row] += more;
-    if (sum <= limit) return;
+    if (sum <= limit || check.info == nullptr) return;
     std::int64_t const order = check.first_row + row + 1;
     std::int64_t before = Kokkos::atomic_load(check.info);
     while (before == 0 || before > order) {

@@ -73,11 +73,17 @@ class DeviceMemory {
     }
   }
 
+  /// Whether the tile is here.
+  bool holds(std::int64_t key) {
+    std::lock_guard const lock(mutex_);
+    return cache_.find(key) >= 0;
+  }
+
   /// A slot to fetch a tile to ahead of its use, if there is one that is worth less.
   std::optional<Hold> prefetch(std::int64_t key, int units) {
     std::lock_guard const lock(mutex_);
     if (cache_.find(key) >= 0) return std::nullopt;
-    auto const begin = cache_.choose(units, worth(), -uses_.next(key) - 1);
+    auto const begin = cache_.choose(units, worth(), -uses_.next(key, cache_) - 1);
     if (!begin) return std::nullopt;
     ++misses_;
     return claim(*begin, key, units);
@@ -154,7 +160,7 @@ class DeviceMemory {
   }
   auto worth() {
     return [this](TileCache::Slot const& slot) {
-      return eviction_ == Eviction::FurthestUse ? -uses_.next(slot.key)
+      return eviction_ == Eviction::FurthestUse ? -uses_.next(slot.key, cache_)
                                                 : static_cast<double>(slot.last_use);
     };
   }

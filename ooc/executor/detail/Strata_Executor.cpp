@@ -10,6 +10,7 @@
 #include <ooc/schedule/detail/Strata_NeededTiles.hpp>
 #include <ooc/schedule/detail/Strata_RankRoom.hpp>
 #include <ooc/tiles/detail/Strata_TileCheckpoint.hpp>
+#include <ooc/tiles/detail/Strata_TileDiagonal.hpp>
 
 #include <algorithm>
 #include <latch>
@@ -114,12 +115,15 @@ void Executor<Exec>::make_memories(bool may_hold_others) {
     Needs const needs = needs_of(d);
     std::int64_t const useful = needs.own + needs.near + needs.others * blocks_of_others(d) +
                                 std::int64_t{order_.streams} * plan_.items();
+    std::size_t const sums = streams * plan_.integer_sum_bytes();
     auto const blocks = static_cast<std::int64_t>(
-        std::min<std::size_t>((devices_[d].budget_bytes - room_bytes_) / plan_.block_bytes(),
+        std::min<std::size_t>((devices_[d].budget_bytes - room_bytes_ - sums) / plan_.block_bytes(),
                               static_cast<std::size_t>(useful)));
     bool const looks_ahead = rules_.eviction == Eviction::FurthestUse;
-    auto const pool =
-        pool_of(d, room_bytes_ + static_cast<std::size_t>(blocks) * plan_.block_bytes());
+    std::size_t const tiles_end =
+        room_bytes_ + static_cast<std::size_t>(blocks) * plan_.block_bytes();
+    auto const pool = pool_of(d, tiles_end + sums);
+    integer_sums_.push_back(reinterpret_cast<std::int32_t*>(pool.data() + tiles_end));
     if (room_bytes_ > 0) others_data_ = pool.data();
     memories_.push_back(std::make_unique<Memory>(
         Kokkos::subview(pool, std::pair(room_bytes_, pool.size())), blocks, plan_.units_per_block(),
@@ -192,6 +196,7 @@ template <class Exec>
 Info Executor<Exec>::run(CholeskyReport& report) {
   Kokkos::Timer const setup;
   Communicator const* const comm = matrix_.comm();
+  if (plan_.map().moduli() > 0) diagonal_ = diagonal_of(matrix_, "cholesky");
   RankMessages messages;
   together(comm, [&] {
     if (comm) messages = messages_of(order_, comm->rank());
@@ -209,9 +214,19 @@ Info Executor<Exec>::run(CholeskyReport& report) {
     progress_.stop(std::current_exception());
   }
   together(comm, [&] { progress_.rethrow(); });
-  std::int64_t minor = breakdown_;
+  std::int64_t minor = breakdown_, tile = largest_outgrown();
   if (comm) minor = static_cast<std::int64_t>(comm->max(static_cast<double>(minor)));
+  if (comm) tile = static_cast<std::int64_t>(comm->max(static_cast<double>(tile)));
+  outgrown_ = tile > 0;
+  if (outgrown_) minor = plan_.tile_of((tile - 1) * TilePlan::forms).i * matrix_.tile_size() + 1;
   return minor == 0 ? Info::success() : Info::breakdown(minor);
+}
+
+template <class Exec>
+std::int64_t Executor<Exec>::largest_outgrown() const {
+  std::int64_t tile = 0;
+  for (auto const& stream : streams_) tile = std::max(tile, stream->outgrown());
+  return tile;
 }
 
 // Each stream in its thread, and the messages in this one, which calls MPI.
@@ -249,8 +264,9 @@ template <class Exec>
 void Executor<Exec>::report_on(CholeskyReport& report) {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     Memory const& memory = *memories_[d];
-    report.devices.push_back({devices_[d].id, memory.bytes() + room_bytes_, 0, 0, 0, memory.hits(),
-                              memory.misses(), memory.evictions()});
+    std::size_t const sums = static_cast<std::size_t>(order_.streams) * plan_.integer_sum_bytes();
+    report.devices.push_back({devices_[d].id, memory.bytes() + room_bytes_ + sums, 0, 0, 0,
+                              memory.hits(), memory.misses(), memory.evictions()});
   }
   for (std::size_t lane = 0; lane < streams_.size(); ++lane) {
     auto& device = report.devices[static_cast<std::size_t>(device_of(lane))];
@@ -274,6 +290,7 @@ void Executor<Exec>::write_checkpoint(std::int64_t j) {
   for (std::int64_t i = j; i < matrix_.tiles(); ++i)
     if (matrix_.has_tile(i, j))
       Lane<Exec>::sync(progress_.mark(tile_number(i, j, matrix_.tiles())));
+  if (largest_outgrown() > 0) return;  // the tiles may be others'
   for (ColumnPart const& part : own_parts(matrix_, j))
     write_column(folder_, header_of(matrix_, part), tiles_of(matrix_, part), copy_of(matrix_));
 }

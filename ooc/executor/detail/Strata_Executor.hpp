@@ -44,7 +44,12 @@ class Executor {
 
   /// Make all visits; the report's times, bytes and counts. All ranks have the same result, or
   /// throw the same.
+  ///
+  /// Without a breakdown it fails where sums of integers outgrew the moduli that the map gives a
+  /// tile (`outgrown`): the tiles are then undefined.
   Info run(CholeskyReport& report);
+  /// Whether they did, on any rank.
+  bool outgrown() const { return outgrown_; }
 
  private:
   class Stream;
@@ -79,6 +84,7 @@ class Executor {
   void count_uses();
   void write_checkpoint(std::int64_t j);
   void report_on(CholeskyReport& report);
+  std::int64_t largest_outgrown() const;
 
   Machine<ExecutionSpace>& machine_;
   Devices devices_;
@@ -94,7 +100,10 @@ class Executor {
   std::vector<std::unique_ptr<Memory>> memories_;
   std::vector<bool> is_at_home_;  // whether each device works on all tiles where they are stored
   std::size_t room_bytes_ = 0;    // of the only device's pool, for tiles of other ranks
-  std::byte* others_data_ = nullptr;       // where that is
+  std::byte* others_data_ = nullptr;         // where that is
+  std::vector<std::int32_t*> integer_sums_;  // of each device's streams, one behind the other
+  std::vector<double> diagonal_;             // of the matrix, for units of integers
+  bool outgrown_ = false;
   std::vector<bool> is_resident_;          // whether sums stay on each device between visits
   std::vector<std::vector<bool>> linked_;  // [device][other]
   std::vector<int> makers_;                // the device that makes each tile, -1: none

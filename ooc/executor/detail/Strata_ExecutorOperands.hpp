@@ -19,6 +19,7 @@ auto Executor<Exec>::Stream::operand(std::int64_t i, std::int64_t k, Precision f
     for (Mark const& mark : result.hold.before) work_.wait(mark);
     if (result.hold.fresh) cast(result.hold, i, k, form);
   }
+  if (moduli_of(form) > 0) return result;
   result.matrix = stored_tile<Space>(result.hold.data, form, plan_.rows(i), plan_.rows(k));
   result.op = is_transposed(form) ? Op::Trans : Op::NoTrans;
   return result;
@@ -31,7 +32,7 @@ auto Executor<Exec>::Stream::fetch(std::int64_t i, std::int64_t k, bool planned)
     work_.wait(executor_.progress_.mark(number(i, k)));  // of the stream that made it
     return at_home(i, k);
   }
-  Precision const precision = map().at(i, k);
+  Precision const precision = plan_.stored(i, k);
   Hold hold = memory().acquire(plan_.key(i, k, precision), plan_.units(precision),
                                executor_.progress_, planned);
   if (!hold.fresh) {
@@ -47,7 +48,7 @@ auto Executor<Exec>::Stream::fetch(std::int64_t i, std::int64_t k, bool planned)
 template <class Exec>
 auto Executor<Exec>::Stream::room_for(std::int64_t i, std::int64_t j) -> Hold {
   if (is_at_home(i, j)) return at_home(i, j);
-  Precision const precision = map().at(i, j);
+  Precision const precision = plan_.stored(i, j);
   Hold hold =
       memory().acquire(plan_.key(i, j, precision), plan_.units(precision), executor_.progress_);
   for (Mark const& mark : hold.before) work_.wait(mark);
@@ -67,7 +68,7 @@ auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t
   if (final && maker >= 0 &&
       executor_.linked_[static_cast<std::size_t>(device_)][static_cast<std::size_t>(maker)])
     lent = executor_.memories_[static_cast<std::size_t>(maker)]->borrow(
-        plan_.key(i, k, map().at(i, k)));
+        plan_.key(i, k, plan_.stored(i, k)));
   if (lent) {
     for (Mark const& mark : lent->before) in_.wait(mark);
     Span const span = copies_in("peer", i, k);
@@ -90,7 +91,8 @@ auto Executor<Exec>::Stream::load(Hold const& hold, std::int64_t i, std::int64_t
 template <class Exec>
 void Executor<Exec>::Stream::cast(Hold const& hold, std::int64_t i, std::int64_t k,
                                   Precision form) {
-  Precision const precision = map().at(i, k);
+  if (moduli_of(form) > 0) return make_integers(hold, i, k);
+  Precision const precision = plan_.stored(i, k);
   Hold const source = fetch(i, k, false);
   auto const from = stored_tile<Space>(source.data, precision, plan_.rows(i), plan_.rows(k));
   auto const to = stored_tile<Space>(hold.data, form, plan_.rows(i), plan_.rows(k));
@@ -107,11 +109,12 @@ void Executor<Exec>::Stream::cast(Hold const& hold, std::int64_t i, std::int64_t
   step();
 }
 
-// Fetch a tile before it is asked for, where that costs nothing that is needed sooner.
+// Fetch a tile before it is asked for, where that costs nothing that is needed sooner. Nothing is
+// fetched where the form that will be asked for is there.
 template <class Exec>
-void Executor<Exec>::Stream::prefetch(std::int64_t i, std::int64_t k) {
-  if (is_at_home(i, k)) return;
-  Precision const precision = map().at(i, k);
+void Executor<Exec>::Stream::prefetch(std::int64_t i, std::int64_t k, Precision form) {
+  if (is_at_home(i, k) || memory().holds(plan_.key(i, k, form))) return;
+  Precision const precision = plan_.stored(i, k);
   auto const hold = memory().prefetch(plan_.key(i, k, precision), plan_.units(precision));
   if (hold) memory().release(hold->begin, load(*hold, i, k));
 }
@@ -121,15 +124,17 @@ void Executor<Exec>::Stream::look_ahead(Visit const& visit, std::int64_t k, Visi
   if (!rules_.fetches_ahead) return;
   std::int64_t const last = k + executor_.options_.lookahead;
   for (std::int64_t ahead = k + 1; ahead <= last && ahead < visit.last; ++ahead) {
+    Precision const form = plan_.product(visit.row, visit.col, ahead);
     for (std::int64_t const row : {visit.row, visit.col})
       if (executor_.progress_.is_final(number(row, ahead)) &&
-          plan_.is_stored(row, ahead, plan_.product(visit.row, visit.col, ahead)))
-        prefetch(row, ahead);
+          (moduli_of(form) > 0 || plan_.is_stored(row, ahead, form)))
+        prefetch(row, ahead, form);
   }
   // sums of a low tile are not the tile; those that nobody has yet are none
   bool const is_there = next && (next->first == 0 || plan_.in_place(next->row, next->col)) &&
                         executor_.progress_.updates(number(next->row, next->col)) == next->first;
-  if (last >= visit.last && is_there) prefetch(next->row, next->col);
+  if (last >= visit.last && is_there)
+    prefetch(next->row, next->col, plan_.stored(next->row, next->col));
 }
 
 }  // namespace strata::ooc::detail

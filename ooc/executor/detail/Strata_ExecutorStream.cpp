@@ -48,7 +48,9 @@ void Executor<Exec>::Stream::prepare() {
   blas_ = &worker_.blas();
   meter_ = &worker_.meter(plan_.rows(0));
   worker_.make_results();
+  worker_.outgrown() = 0;
   Kokkos::deep_copy(worker_.exec(), worker_.info, 0);
+  if (map().moduli() > 0) prepare_integers();
   if (!rules_.keeps_sums)
     worker_.scratch.need(worker_.exec(), "strata::ooc::stream::HostScratch",
                          tile_bytes(Precision::fp64, plan_.rows(0), plan_.rows(0)));
@@ -64,6 +66,8 @@ void Executor<Exec>::Stream::warm_up() {
   auto const histogram = map().histogram();
   std::vector<Precision> forms;
   unsigned bits = 0;
+  if (int const moduli = map().moduli(); moduli > 0)
+    bits |= 1U << static_cast<unsigned>(integer_precision(moduli));
   for (Precision const form : {Precision::fp64, Precision::fp32, Precision::fp16_split,
                                Precision::fp16, Precision::fp8_e4m3}) {
     if (is_product_format(form) && !map().holds(form)) continue;
@@ -92,6 +96,7 @@ void Executor<Exec>::Stream::warm_up() {
     blas_->convert(op, at(c, working), at(a, form));
     (*meter_)(at(c, working), false, worker_.measure.data());
   }
+  if (map().moduli() > 0) warm_up_integers(a.data());
   blas_->potrf(Uplo::Lower, C, 0, info);
   exec.fence("strata::ooc::warm_up");
   worker_.warm_edge = std::max(edge, worker_.warm_edge);
@@ -112,6 +117,7 @@ void Executor<Exec>::Stream::visit(Visit const& visit, Visit const* next) {
     update(C, i, j, k);
     bounce(C);
   }
+  combine_integers(C, i, j);
   if (!visit.is_last) return leave(C, visit);
   if (i == j) {
     factor_diagonal(C, j);
@@ -126,7 +132,7 @@ void Executor<Exec>::Stream::visit(Visit const& visit, Visit const* next) {
 template <class Exec>
 auto Executor<Exec>::Stream::open(Visit const& visit) -> Sums {
   std::int64_t const i = visit.row, j = visit.col;
-  Precision const precision = map().at(i, j), working = plan_.working(i, j);
+  Precision const precision = plan_.stored(i, j), working = plan_.working(i, j);
   Sums C;
   C.stored = fetch(i, j, true);
   C.in_place = plan_.in_place(i, j);
@@ -162,7 +168,7 @@ auto Executor<Exec>::Stream::reopen(Visit const& visit) -> Sums {
     C.sums =
         memory().acquire(plan_.sums_key(i, j), plan_.units(working), executor_.progress_, false);
   Hold const& sums = C.in_place ? C.stored : C.sums;
-  C.matrix = stored_tile<Space>(sums.data, C.in_place ? map().at(i, j) : working, plan_.rows(i),
+  C.matrix = stored_tile<Space>(sums.data, C.in_place ? plan_.stored(i, j) : working, plan_.rows(i),
                                 plan_.rows(j));
   if (is_resident()) {
     work_.wait(before);
@@ -220,6 +226,7 @@ auto Executor<Exec>::Stream::go_home(std::byte const* data, std::int64_t i, std:
 template <class Exec>
 void Executor<Exec>::Stream::update(Sums const& C, std::int64_t i, std::int64_t j, std::int64_t k) {
   Precision const form = plan_.product(i, j, k);
+  if (moduli_of(form) > 0) return multiply_integers(i, j, k, form);
   Operand const A = operand(i, k, form);
   if (i == j) {
     {
@@ -248,6 +255,8 @@ void Executor<Exec>::Stream::factor_diagonal(Sums const& C, std::int64_t j) {
   Kokkos::deep_copy(worker_.exec(), worker_.host_info, worker_.info);
   work_.fence();
   std::int64_t const info = worker_.host_info();
+  if (outgrown() > 0) executor_.progress_.stop();
+  if (outgrown() > 0) throw Stopped();
   if (info == 0) return;
   STRATA_REQUIRE(VendorError, info > 0, "potrf: status ", info, " of tile ", j);
   executor_.breakdown_.store(info);
@@ -276,7 +285,7 @@ void Executor<Exec>::Stream::solve(Sums const& C, std::int64_t i, std::int64_t j
 template <class Exec>
 void Executor<Exec>::Stream::close(Sums const& C, Visit const& visit) {
   std::int64_t const i = visit.row, j = visit.col;
-  Precision const precision = map().at(i, j);
+  Precision const precision = plan_.stored(i, j);
   double* const behind = trailer(C.stored.data, precision, i, j);
   {
     Span const span = works("round", i, j);

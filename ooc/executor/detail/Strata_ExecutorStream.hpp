@@ -4,6 +4,7 @@
 #define STRATA_OOC_EXECUTOR_DETAIL_EXECUTOR_STREAM_HPP
 
 #include <core/blas/Strata_LeafBlas.hpp>
+#include <core/integers/Strata_IntegerBlas.hpp>
 #include <ooc/executor/detail/Strata_Executor.hpp>
 #include <ooc/team/detail/Strata_TileKernels.hpp>
 
@@ -19,6 +20,7 @@ class Executor<ExecutionSpace>::Stream {
   using Space = typename ExecutionSpace::memory_space;
   using Matrix = MatrixRef<Space>;
   using Hold = typename Memory::Hold;
+  using Planes = ResiduePlanes<Space>;
 
   Stream(Executor& executor, int device, int stream)
       : executor_(executor),
@@ -32,6 +34,9 @@ class Executor<ExecutionSpace>::Stream {
         out_(worker_.out) {}
 
   JobThread& thread() { return worker_.thread; }
+  /// The first tile whose sums of integers were larger than the map foretold, counted from 1, as
+  /// far as the stream's kernels have run; 0: none.
+  std::int64_t outgrown() const { return worker_.outgrown.data() ? worker_.outgrown() : 0; }
 
   /// All visits of the stream; what goes wrong stops all streams. The thread's function; no stream
   /// begins before all have told `ready`. The executor's recorder has a track for each lane.
@@ -77,10 +82,31 @@ class Executor<ExecutionSpace>::Stream {
   Hold fetch(std::int64_t i, std::int64_t k, bool planned);
   Mark load(Hold const& hold, std::int64_t i, std::int64_t k);
   void cast(Hold const& hold, std::int64_t i, std::int64_t k, Precision form);
-  void prefetch(std::int64_t i, std::int64_t k);
+  void prefetch(std::int64_t i, std::int64_t k, Precision form);
   Hold room_for(std::int64_t i, std::int64_t j);
   void look_ahead(Visit const& visit, std::int64_t k, Visit const* next);
   void bounce(Sums const& C);
+
+  // --- products of integers (Strata_ExecutorIntegers.cpp) ---
+
+  /// What they take, in device memory.
+  struct Integers {
+    RowUnit* units = nullptr;   // of all rows of L
+    double* squares = nullptr;  // of a diagonal tile's rows, so far
+    double* bound = nullptr;    // of the other tiles' sums, so far
+    ModularSums<Space> sums{};  // of the visit so far; without depth: none
+  };
+
+  void prepare_integers();
+  void warm_up_integers(std::byte* tile);
+  Planes planes(Hold const& hold, std::int64_t i, std::int64_t k) const;
+  double* squares(Hold const& hold) const {
+    return reinterpret_cast<double*>(hold.data + plan_.squares_offset());
+  }
+  void make_integers(Hold const& hold, std::int64_t i, std::int64_t k);
+  void multiply_integers(std::int64_t i, std::int64_t j, std::int64_t k, Precision form);
+  void multiply_with_itself(Planes const& A);
+  void combine_integers(Sums const& C, std::int64_t i, std::int64_t j);
 
   bool is_at_home(std::int64_t i, std::int64_t k) const {
     return executor_.is_at_home(static_cast<std::size_t>(device_), i, k);
@@ -121,6 +147,7 @@ class Executor<ExecutionSpace>::Stream {
   Lane<ExecutionSpace>&in_, &work_, &out_;  // the worker's
   LeafBlas<ExecutionSpace>* blas_ = nullptr;
   TileMeter<ExecutionSpace>* meter_ = nullptr;
+  Integers integers_;
 };
 
 }  // namespace strata::ooc::detail

@@ -3,6 +3,7 @@
 #ifndef STRATA_OOC_EXECUTOR_DETAIL_USE_TABLE_HPP
 #define STRATA_OOC_EXECUTOR_DETAIL_USE_TABLE_HPP
 
+#include <ooc/executor/detail/Strata_TileCache.hpp>
 #include <ooc/schedule/Strata_RankOrder.hpp>
 #include <ooc/schedule/Strata_TilePlan.hpp>
 
@@ -74,6 +75,14 @@ class UseTable {
     if (time == unknown) begin(key);
     return static_cast<double>(time);
   }
+  /// The same of what is in a cache: a tile of which integers are made is used when these are,
+  /// unless they are there.
+  double next(std::int64_t key, TileCache const& cache) {
+    double const own = next(key);
+    if (!plan_ || plan_->map().moduli() == 0 || key % TilePlan::forms != 0) return own;
+    std::int64_t const integers = key + TilePlan::integer_form;
+    return cache.find(integers) >= 0 ? own : std::min(own, next(integers));
+  }
 
  private:
   struct Timed {
@@ -144,7 +153,7 @@ class UseTable {
   // of a product, or as the triangle of its TRSM.
   bool is_used(std::int64_t i, std::int64_t k, int form, Visit const& visit) const {
     auto const [row, col, first, last, is_last] = visit;
-    if (k >= first && k < last) return precision_rank(plan_->product(row, col, k)) == form;
+    if (k >= first && k < last) return TilePlan::form_of(plan_->product(row, col, k)) == form;
     return is_last && col == k && i == k && row != col &&
            precision_rank(plan_->working(row, col)) == form;
   }

@@ -106,6 +106,8 @@ struct Worker {
     if (!info.data()) info = allocate<decltype(info)>(exec(), "strata::ooc::stream::info");
     if (!host_info.data())
       host_info = allocate_on_host<decltype(host_info)>("strata::ooc::stream::HostInfo");
+    if (!outgrown.data())
+      outgrown = allocate_on_host<decltype(outgrown)>("strata::ooc::stream::Outgrown");
   }
   /// The meter for tiles of at most so many columns.
   TileMeter<ExecutionSpace>& meter(std::int64_t columns) {
@@ -130,11 +132,11 @@ struct Worker {
     out.fence();
   }
   std::size_t bytes() const {
-    return slots.bytes() + stage.bytes() + tile.bytes() + values.bytes() + sums.bytes() +
-           terms.bytes() + scaling.bytes();
+    return slots.bytes() + rows.bytes() + stage.bytes() + tile.bytes() + values.bytes() +
+           sums.bytes() + terms.bytes() + scaling.bytes();
   }
   void trim(std::size_t most) {
-    for (auto* kept : {&stage, &tile, &values, &sums, &terms, &scaling}) kept->trim(most);
+    for (auto* kept : {&rows, &stage, &tile, &values, &sums, &terms, &scaling}) kept->trim(most);
     slots.trim(most);
     scratch.trim(most);
   }
@@ -145,7 +147,8 @@ struct Worker {
   // of a factorisation
   Kokkos::View<TileMeasure, Space> measure;
   Kokkos::View<std::int64_t, Space> info;
-  Kokkos::View<std::int64_t, HostSpace> host_info;
+  Kokkos::View<std::int64_t, HostSpace> host_info, outgrown;  // which kernels may write to
+  Kept<Kokkos::View<double*, Space>> rows;  // units of integers, the diagonal, sums of squares
   Kept<Kokkos::View<std::byte*, HostSpace>> scratch;  // sums that leave the device for a while
   std::int64_t warm_edge = 0;                         // of tiles that each operation has run with
   unsigned warm_forms = 0;                            // in these precisions, a bit each

@@ -18,13 +18,15 @@ struct LadderStep {
 };
 
 /// All rungs of a matrix that was rounded by `rule`: the first alone if that left every tile in
-/// fp64. Layers are promoted, as in `dense`.
+/// fp64. Layers are promoted, as in `dense`. The last is in fp64 without integers.
 inline std::vector<LadderStep> map_ladder(TileNorms const& norms, PrecisionRule const& rule) {
-  constexpr int stricter_rungs = 2;
   constexpr double ratio = 100;
   std::vector<LadderStep> steps{{Rung::AsAsked, rule}};
   PrecisionMap last = precision_map(norms, rule);
-  if (!last.is_mixed()) return steps;
+  auto const is_plain = [](PrecisionMap const& map) {
+    return !map.is_mixed() && map.moduli() == 0;
+  };
+  if (is_plain(last)) return steps;
   PrecisionRule next = rule;
   auto const more_accurate = [&] {
     if (next.layers.empty()) {
@@ -35,16 +37,18 @@ inline std::vector<LadderStep> map_ladder(TileNorms const& norms, PrecisionRule 
     next.layers.assign(promoted.begin(), promoted.end());
     return Rung::HigherLayers;
   };
+  int const stricter_rungs = rule.accuracy > 0 ? 2 : 0;
   for (int k = 0; k < stricter_rungs || !next.layers.empty(); ++k) {
     Rung const rung = more_accurate();
     PrecisionMap map = precision_map(norms, next);
-    if (!map.is_mixed()) break;
+    if (is_plain(map)) break;
     if (map == last) continue;
     steps.push_back({rung, next});
     last = std::move(map);
   }
   next.accuracy = 0;
   next.layers.clear();
+  next.precisions = {Precision::fp64};
   steps.push_back({Rung::Fp64, next});
   return steps;
 }

@@ -27,7 +27,9 @@ TileMatrix<Exec> field(std::int64_t n, std::int64_t nb, PrecisionRule const& rul
 
 // On one stream the simulated bytes are those that a run counts.
 TEST(Simulate, MovesTheBytesOfARunOnOneStream) {
-  for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}}) {
+  PrecisionRule integers;
+  integers.precisions = {Precision::int8x14};
+  for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}, integers}) {
     std::int64_t const n = 250, nb = 16;
     auto const matrix = field(n, nb, rule);
     std::size_t const least = smallest_budget_bytes(n, nb, matrix.map(), 1);

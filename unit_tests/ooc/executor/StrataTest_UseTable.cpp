@@ -140,12 +140,12 @@ TEST(UseTable, KnowsTheTileOfEachKey) {
     TilePlan const plan(8 * tiles, 8, map);
     for (std::int64_t j = 0; j < tiles; ++j)
       for (std::int64_t i = j; i < tiles; ++i)
-        for (Precision const form :
-             {Precision::fp64, Precision::fp32, Precision::fp16, Precision::fp8_e4m3}) {
+        for (Precision const form : {Precision::fp64, Precision::fp32, Precision::fp16,
+                                     Precision::fp8_e4m3, Precision::int8x14}) {
           auto const tile = plan.tile_of(plan.key(i, j, form));
           EXPECT_EQ(tile.i, i);
           EXPECT_EQ(tile.j, j);
-          EXPECT_EQ(tile.form, precision_rank(form));
+          EXPECT_EQ(tile.form, TilePlan::form_of(form));
         }
   }
 }
