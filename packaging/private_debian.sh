@@ -3,15 +3,14 @@
 # The private Debian system of `bootstrap`, which reads this file: what is in it, how it is made and kept, and how a command
 # runs in it. bootstrap sets `build`, `root`, `release`, `variant`, `tree` and `cache`.
 
-# What the program, the tests of a push and their checks need; what only `test --all` needs; and what comes from
-# `experimental`, the only Debian suite with a Kokkos that is recent enough.
+# What the program, its users and its tests need; what the checks of a push need beside it; what only `test --all` needs;
+# and what comes from `experimental`, the only Debian suite with a Kokkos that is recent enough.
 packages=(ca-certificates g++ cmake ninja-build ccache git pkg-config zlib1g-dev libboost-math-dev
   libopenblas-pthread-dev libopenblas-openmp-dev liblapack-dev liblapack-test libtmglib-dev libdnnl-dev libcli11-dev nlohmann-json3-dev
-  libgtest-dev libbenchmark-dev libnlopt-dev libopenmpi-dev openmpi-bin libscalapack-openmpi-dev clang-19 clang-format-19 clang-tidy-19
-  libclang-rt-19-dev python3 python3-jsonschema python3-matplotlib
-  python3-scipy reuse
-  python3-dev python3-nanobind python3-scikit-build-core python3-pytest python3-pip mypy
-  python3-sklearn dpkg-dev file
+  libgtest-dev libbenchmark-dev libnlopt-dev libopenmpi-dev openmpi-bin libscalapack-openmpi-dev
+  python3-dev python3-nanobind python3-scipy python3-matplotlib)
+check_packages=(python3-sklearn clang-19 clang-format-19 clang-tidy-19 libclang-rt-19-dev python3-jsonschema reuse mypy
+  python3-scikit-build-core python3-pytest python3-pip dpkg-dev file
   python3-sphinx python3-myst-parser furo python3-breathe doxygen)
 all_packages=(python3-torch python3-petsc4py libpetsc-real-dev weasyprint
   r-base-core make r-cran-mass r-cran-nlme r-cran-sf r-cran-sp r-cran-terra)
@@ -19,12 +18,25 @@ kokkos_packages=(libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev trilinos-
 
 # The headers of ROCm, with which the tests compile the device code (unit_tests/meta/device.py). They are unpacked
 # to /usr/local/hip, as the libraries that the packages depend on need a newer system and nothing is linked.
-header_packages=(libamdhip64-dev librocblas-dev librocsolver-dev libhipblas-common-dev libhipblaslt-dev librccl-dev)
+header_packages=()
 
-# A second system, which has them, too.
+# The system of the tests of a push.
+prefer_checks() {
+  root=$build/root
+  packages+=("${check_packages[@]}")
+  header_packages=(libamdhip64-dev librocblas-dev librocsolver-dev libhipblas-common-dev libhipblaslt-dev librccl-dev)
+}
+
+# The system of `test --all`.
 prefer_all() {
+  prefer_checks
   root=$build/root-all
   packages+=("${all_packages[@]}")
+}
+
+# What `demo` and `shell` take: a system without the checks' packages, which is there sooner, or the tests' where it is there already.
+prefer_program() {
+  if (prefer_checks && has_root); then prefer_checks; else root=$build/root-program; fi
 }
 
 # Trilinos 17 of `experimental` needs the C library of sid: a system of its own, with what its tests need. Its
@@ -34,7 +46,6 @@ prefer_trilinos() {
   packages=(ca-certificates g++ cmake ninja-build ccache pkg-config zlib1g-dev libboost-math-dev
     libopenblas-pthread-dev liblapack-dev libcli11-dev nlohmann-json3-dev libgtest-dev libopenmpi-dev
     openmpi-bin python3)
-  header_packages=()
   kokkos_packages+=(libtrilinos-{belos,ifpack2,muelu,rtop,teuchos,thyra,tpetra,xpetra}-dev)
 }
 
@@ -99,7 +110,7 @@ install_tools() {
 # unpack_root MIRROR FOLDER. The whole system goes through tar so that its files belong to whoever runs this.
 unpack_root() {
   local mirror=$1 folder=$2 include="${packages[*]} ${kokkos_packages[*]}" hook proxy sid=()
-  [ "$release" = sid ] || sid=("deb $mirror sid main")
+  [ ${#header_packages[@]} -eq 0 ] || sid=("deb $mirror sid main")
   hook="mkdir -p \"\$1/etc/apt/preferences.d\"; echo '$(preferences)' >\"\$1/etc/apt/preferences.d/strata\""
   proxy=$(apt-config shell p Acquire::http::Proxy | sed "s/^p='\(.*\)'$/\1/")
   rm -rf "$folder" "$folder.part" && mkdir -p "$folder.part" &&
@@ -163,11 +174,12 @@ make_in_cache() {
   ) 9>"$cache/lock.$(root_stamp)" && take_from_cache
 }
 
+# Whether the system is there; from the cache it is taken.
+has_root() { [ ! -L "$root" ] && is_up_to_date "$root" || { [ -n "$cache" ] && take_from_cache; }; }
+
 make_root() {
   local mirror up_to_date=false title
-  if [ ! -L "$root" ] && is_up_to_date "$root" || { [ -n "$cache" ] && take_from_cache; }; then
-    up_to_date=true
-  fi
+  ! has_root || up_to_date=true
   $up_to_date && command -v bwrap >/dev/null && return
   [ -x /usr/lib/apt/apt-helper ] || die "CMake does not find all that Strata needs here (its words: build/probe.log), and there is no apt to" \
     "make a Debian system with. Install what is missing (docs/build.md) and set CMAKE_PREFIX_PATH."
@@ -177,7 +189,7 @@ make_root() {
     "provide Kokkos >= 4.6 and Kokkos Kernels by CMAKE_PREFIX_PATH."
   install_tools
   ! $up_to_date || return 0
-  title="Making a private Debian system in ${root#"$source_dir/"} (2 GB, a few minutes, once)"
+  title="Making a private Debian system in ${root#"$source_dir/"} (1 to 3 GB, a few minutes, once)"
   step "${root##*/}.log" "$title" make_root_somewhere "$mirror"
 }
 
@@ -191,6 +203,7 @@ make_roots() {
   mkdir -p "$build"
   install_tools
   [ "$variant" != trilinos ] || { (prefer_trilinos; make_root) & }
+  prefer_checks
   make_root
   [ "$variant" != trilinos ] || wait $!
 }

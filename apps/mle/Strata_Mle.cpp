@@ -147,6 +147,13 @@ StandardErrorsSummary standard_errors(Exec const& exec, MleOptions const& option
   return summary;
 }
 
+// Of the parameter of this number; NaN: there is none.
+double error_of_logarithm(MleResult const& result, std::size_t number) {
+  if (!result.standard_errors || !result.standard_errors->reason.empty()) return std::nan("");
+  auto const& errors = result.standard_errors->errors;
+  return number < 4 ? errors.of_logarithm[number] : errors.of_logarithm_of_second[number - 4];
+}
+
 std::vector<geostat::ProfileInterval> profile_intervals(Exec const& exec, MleOptions const& options,
                                                         Observations const& data,
                                                         Factor const& factor, std::size_t max_bytes,
@@ -155,24 +162,24 @@ std::vector<geostat::ProfileInterval> profile_intervals(Exec const& exec, MleOpt
   std::vector<geostat::ProfileInterval> intervals;
   geostat::FitOptions fit = *result.asked;
   fit.factor.max_bytes = max_bytes;
-  auto const asked = std::ranges::count(fit.fixed, false);
+  std::vector<std::size_t> asked;
+  for (std::size_t k = 0; k < geostat::all_parameter_names.size(); ++k)
+    if (!geostat::is_fixed(fit, k)) asked.push_back(k);
   double seconds = 0;  // of the intervals before this one
-  for (std::size_t k = 0; k < 4; ++k) {
-    if (fit.fixed[k]) continue;
+  for (std::size_t const k : asked) {
     Stopwatch watch;
     double here = 0;
     geostat::ProfileOptions how{.level = options.level.value_or(0.95)};
-    if (result.standard_errors && result.standard_errors->errors.reasons[k].empty() &&
-        result.standard_errors->reason.empty())
-      how.first_step = std::clamp(result.standard_errors->errors.of_logarithm[k], 0.01, 1.0);
+    if (double const step = error_of_logarithm(result, k); step > 0)
+      how.first_step = std::clamp(step, 0.01, 1.0);
     fit.on_step = [&, k](geostat::FitStep const& step) {
-      auto const theta = geostat::parameters_of(step.theta);
-      progress.phase(words("interval of ", geostat::parameter_names[k], ", at ",
-                           text("%.4g: %.2f", theta[k], step.likelihood.log_likelihood)));
+      progress.phase(words("interval of ", geostat::all_parameter_names[k], ", at ",
+                           text("%.4g: %.2f", geostat::parameter_of(step.theta, k),
+                                step.likelihood.log_likelihood)));
       here += watch.lap();
       auto const done = static_cast<double>(intervals.size());
       if (done > 0)  // the others take as long as those before
-        progress.left(seconds / done * (static_cast<double>(asked) - done) - here);
+        progress.left(seconds / done * (static_cast<double>(asked.size()) - done) - here);
     };
     intervals.push_back(geostat::profile_interval(exec, factor.team(), data.locations, data.values,
                                                   fit, result.theta, k, how));

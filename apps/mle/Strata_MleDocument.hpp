@@ -123,9 +123,9 @@ constexpr auto fields_of_parameters() {
             {.absent = "there are none, or they are not known"}),
       Field("standard_errors",
             [](R const& r) {
-              return r.standard_errors
-                         ? std::optional(ErrorsOfResult{&*r.standard_errors, &r.theta})
-                         : std::nullopt;
+              return r.standard_errors ? std::optional(ErrorsOfResult{&*r.standard_errors, &r.theta,
+                                                                      further_reasons(r)})
+                                       : std::nullopt;
             },
             "Standard errors of the fitted parameters.", {.absent = "they were not asked for"}),
       Field("profile_intervals",

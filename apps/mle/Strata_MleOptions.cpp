@@ -168,7 +168,8 @@ void add_fit_options(CLI::App& command, MleOptions& options) {
                "largest values [from the data]");
   group
       .add("--fix", options.fix, "NAME[=VALUE]",
-           "parameters that stay, at their start or as in nu=0.5,nugget=0")
+           "parameters that stay, at their start or as in nu=0.5,nugget=0; sigma2_2, range_2 and "
+           "nu_2 are the second structure's")
       ->delimiter(',');
   group.named("--search", options.search,
               "scoring goes by the exact gradient, bobyqa and nelder-mead without one [scoring]");
@@ -221,29 +222,6 @@ void add_method_options(CLI::App& command, MleOptions& options) {
   results.add("--output", options.output, "OUT.csv", "predictions, or the synthetic field");
   results.add("--json", options.json, "FILE",
               "the report, for machines; - is the standard output, without the table");
-}
-
-void fix(geostat::FitOptions& fit, std::string const& text) {
-  auto const equals = std::min(text.find('='), text.size());
-  auto const name = std::string_view(text).substr(0, equals);
-  auto const found =
-      std::find(geostat::parameter_names.begin(), geostat::parameter_names.end(), name) -
-      geostat::parameter_names.begin();
-  require(found < 4, "--fix: '", text,
-          "' must be sigma2, range, nu or nugget, with or without =VALUE");
-  require(name != "nu" || geostat::has_shape(fit.start.family), "--fix: '", text, "': the family ",
-          name_of(fit.start.family), " has no nu");
-  auto const k = static_cast<std::size_t>(found);
-  fit.fixed[k] = true;
-  if (equals == text.size()) return;
-  auto const number = text.substr(equals + 1);
-  char* end = nullptr;
-  double const value = std::strtod(number.c_str(), &end);
-  require(!number.empty() && *end == '\0' && std::isfinite(value), "--fix: '", text, "': '", number,
-          "' is not a number");
-  auto parameters = geostat::parameters_of(fit.start);
-  parameters[k] = value;
-  fit.start = geostat::with_parameters(fit.start, parameters);
 }
 
 // The default start, where the bounds that were given leave it out: the nearest that they hold.
@@ -351,7 +329,11 @@ geostat::FitOptions fit_options(MleOptions const& options, Observations const& d
   if (options.lower) fit.lower = *options.lower;
   if (options.upper) fit.upper = *options.upper;
   if (!options.start) fit.start = within(fit.start, fit.lower, fit.upper);
-  for (auto const& text : options.fix) fix(fit, text);
+  try {
+    for (auto const& text : options.fix) geostat::fix_parameter(fit, text, "--fix");
+  } catch (ValueError const& error) {
+    throw UsageError(error.what());
+  }
   fit.search = options.search;
   fit.tolerance = options.tolerance;
   fit.max_evaluations = options.max_evaluations;

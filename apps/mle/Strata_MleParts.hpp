@@ -65,9 +65,31 @@ constexpr auto fields_of(KnownRatio const*) {
                           {.schema = R"("minimum": 0)"}));
 }
 
+/// Why what a covariance has beside the four parameters has no error.
+struct FurtherReasons {
+  std::string angle, ratio;           ///< Of a direction.
+  std::array<std::string, 3> second;  ///< Of the second structure's sigma2, range and nu.
+};
+/// Those of a result with standard errors.
+FurtherReasons further_reasons(MleResult const& result);
+/// What is told of them.
+constexpr auto fields_of(FurtherReasons const*) {
+  using F = FurtherReasons;
+  return std::tuple(
+      Field("angle", &F::angle, "Why the angle has none; empty: it has, or there is none."),
+      Field("ratio", &F::ratio, "Why the ratio has none; empty: it has, or there is none."),
+      Field(
+          "sigma2_2", [](F const& f) { return f.second[0]; },
+          "Why the second structure's sigma2 has none; empty: it has, or there is none."),
+      Field(
+          "range_2", [](F const& f) { return f.second[1]; }, "Why its range has none, likewise."),
+      Field("nu_2", [](F const& f) { return f.second[2]; }, "Why its nu has none, likewise."));
+}
+
 /// Errors of what a covariance has beside the four parameters.
 struct FurtherErrors {
   geostat::StandardErrors const* of;  ///< The errors.
+  FurtherReasons const* why;          ///< Why there is none.
 };
 /// What is told of them.
 constexpr auto fields_of(FurtherErrors const*) {
@@ -91,13 +113,15 @@ constexpr auto fields_of(FurtherErrors const*) {
           "Standard error of its range; not a number: there is none."),
       Field(
           "nu_2", [](F const& f) { return f.of->of_second[2]; },
-          "Standard error of its nu; not a number: there is none."));
+          "Standard error of its nu; not a number: there is none."),
+      Field("reasons", [](F const& f) { return *f.why; }, "Why one of them has none."));
 }
 
 /// Standard errors with the parameters that they are of.
 struct ErrorsOfResult {
   StandardErrorsSummary const* of;         ///< The errors, or why there are none.
   geostat::MaternCovariance const* theta;  ///< The parameters.
+  FurtherReasons further = {};             ///< Why others have none.
 
   template <class T>
   std::optional<T> known(T const& value) const {
@@ -121,7 +145,7 @@ constexpr auto fields_of(ErrorsOfResult const*) {
       Field("of_logarithm",
             [](E const& e) { return e.known(geostat::covariance_of(e.of->errors.of_logarithm)); },
             "Standard errors of the parameters' logarithms.", {.absent = absent}),
-      Field("further", [](E const& e) { return e.known(FurtherErrors{&e.of->errors}); },
+      Field("further", [](E const& e) { return e.known(FurtherErrors{&e.of->errors, &e.further}); },
             "Standard errors of directions and of a second structure.", {.absent = absent}),
       Field("reasons", [](E const& e) { return e.known(ParameterTexts{e.of->errors.reasons}); },
             "Why a parameter has none.", {.absent = absent}),

@@ -66,6 +66,12 @@ void tell_interval(Report& report, geostat::ProfileInterval const& interval) {
                      words(end(interval.lower), " to ", end(interval.upper)));
 }
 
+// Those of the parameter of this number.
+void tell_intervals(Report& report, MleResult const& result, std::size_t number) {
+  for (auto const& interval : result.profile_intervals)
+    if (interval.parameter == number) tell_interval(report, interval);
+}
+
 // What a parameter on its bound is marked with.
 std::string bound_of(geostat::Fit const& fit, std::size_t k) {
   if (!fit.at_bound[k]) return "";
@@ -95,12 +101,15 @@ void show_second(Report& report, MleResult const& result) {
   double const values[] = {second.sigma2, second.range, second.nu};
   auto const* const errors = errors_there(result);
   bool const on_sphere = geostat::is_on_sphere(result.metric);
-  for (std::size_t k = 0; k < (geostat::has_shape(second.family) ? 3u : 2u); ++k)
+  for (std::size_t k = 0; k < (geostat::has_shape(second.family) ? 3u : 2u); ++k) {
+    bool const is_fixed = result.fit && result.asked->fixed_second[k];
     report.only_screen(
         names[k] + std::string("second"),
         text("%.8g", values[k]) + plus_minus(errors ? errors->of_second[k] : std::nan("")) +
-            (k == 1 && on_sphere ? "  km" : "") +
+            (k == 1 && on_sphere ? "  km" : "") + (is_fixed ? "  (fixed)" : "") +
             (result.fit && result.fit->second_at_bound[k] ? "  (AT ITS BOUND)" : ""));
+    tell_intervals(report, result, 4 + k);
+  }
 }
 
 void show_directions(Report& report, MleResult const& result) {
@@ -152,8 +161,7 @@ void show_theta(Report& report, MleResult const& result) {
         k == 1 && result.theta.has_axes() ? "range of x" : label_of(result.theta.family, k),
         words(text("%.8g", theta[k]), error_of(result, k, unit), is_fixed ? "  (fixed)" : "",
               bound));
-    for (auto const& interval : result.profile_intervals)
-      if (interval.parameter == k) tell_interval(report, interval);
+    tell_intervals(report, result, k);
   }
   show_second(report, result);
   result.theta.has_axes() ? show_axes(report, result) : show_directions(report, result);
@@ -163,21 +171,13 @@ void show_theta(Report& report, MleResult const& result) {
 
 // Why directions that were fitted, or a second structure's parameters, have no error.
 void tell_further_reasons(Report& report, MleResult const& result) {
-  if (!result.fit) return;
-  auto const& errors = result.standard_errors->errors;
-  auto const& second = result.fit->theta.second;
-  bool const has_angle = result.asked->directions && !result.theta.has_axes();
-  if (has_angle && std::isnan(errors.of_ratio))
-    report.only_screen("angle and ratio", "none: the data tell nothing of them");
-  else if (has_angle && std::isnan(errors.of_angle))
-    report.only_screen("angle", "none: the ratio may be 1, where there is no direction");
-  for (std::size_t k = 0; second && k < (geostat::has_shape(second->family) ? 3u : 2u); ++k) {
-    if (std::isfinite(errors.of_second[k]) || result.asked->fixed_second[k]) continue;
-    report.only_screen(std::string(geostat::parameter_names[k]) + " of the second",
-                       !(second->sigma2 > 0)            ? "none: this structure is not there"
-                       : result.fit->second_at_bound[k] ? "none: at its bound"
-                                                        : "none: the data tell nothing of it");
-  }
+  auto const why = further_reasons(result);
+  auto const tell = [&](std::string const& name, std::string const& reason) {
+    if (!reason.empty() && reason != "fixed") report.only_screen(name, "none: " + reason);
+  };
+  tell(why.ratio.empty() ? "angle" : "angle and ratio", why.angle);
+  for (std::size_t k = 0; k < why.second.size(); ++k)
+    tell(std::string(geostat::parameter_names[k]) + " of the second", why.second[k]);
   if (result.vecchia && result.trend.criterion() == geostat::Criterion::REML)
     report.only_screen("by neighbours", "of ML, which differ from REML's by a part of k / n");
 }
@@ -347,6 +347,25 @@ std::optional<double> bic_of(MleResult const& result) {
 }
 
 }  // namespace detail
+
+FurtherReasons further_reasons(MleResult const& result) {
+  FurtherReasons why;
+  if (!result.fit || !result.standard_errors) return why;
+  auto const& errors = result.standard_errors->errors;
+  auto const& second = result.fit->theta.second;
+  bool const has_angle = result.asked->directions && !result.theta.has_axes();
+  if (has_angle && std::isnan(errors.of_ratio))
+    why.angle = why.ratio = "the data tell nothing of them";
+  else if (has_angle && std::isnan(errors.of_angle))
+    why.angle = "the ratio may be 1, where there is no direction";
+  for (std::size_t k = 0; second && k < (geostat::has_shape(second->family) ? 3u : 2u); ++k)
+    if (!std::isfinite(errors.of_second[k]))
+      why.second[k] = result.asked->fixed_second[k]    ? "fixed"
+                      : !(second->sigma2 > 0)          ? "this structure is not there"
+                      : result.fit->second_at_bound[k] ? "at its bound"
+                                                       : "the data tell nothing of it";
+  return why;
+}
 
 std::optional<KnownRatio> ErrorsOfResult::ratio() const {
   if (!geostat::is_matern(theta->family) || theta->second) return std::nullopt;

@@ -54,6 +54,18 @@ std::string numbers_of(geostat::Covariance const& theta) {
   return all + "+" + both.substr(both.rfind(':') + 1);
 }
 
+// The same in three digits: with the seconds behind it, it must fit into a narrow terminal's line.
+std::string in_short(geostat::Covariance const& theta) {
+  auto const of = [](geostat::Family family, double sigma2, double range, double nu) {
+    return text("%.3g,%.3g", sigma2, range) + (has_shape(family) ? text(",%.3g", nu) : "");
+  };
+  std::string const nugget = text(",%.3g", theta.nugget);
+  std::string const first = of(theta.family, theta.sigma2, theta.range, theta.nu) + nugget;
+  if (!theta.second) return first;
+  auto const& second = *theta.second;
+  return first + "+" + of(second.family, second.sigma2, second.range, second.nu);
+}
+
 }  // namespace
 
 Search::Search(MleOptions const& asked, Observations const& data,
@@ -89,15 +101,9 @@ void Search::see(geostat::FitStep const& step) {
 }
 
 void Search::tell(geostat::FitStep const& step) const {
-  // With the seconds behind it, it must fit into a narrow terminal's line.
-  auto const& theta = step.theta;
-  std::string const second = !theta.second ? ""
-                                           : text("+%.3g,%.3g,%.3g", theta.second->sigma2,
-                                                  theta.second->range, theta.second->nu);
-  progress_.phase(text("evaluation %lld: %.2f at %.3g,%.3g,%.3g,%.3g",
-                       static_cast<long long>(step.evaluation), step.likelihood.log_likelihood,
-                       theta.sigma2, theta.range, theta.nu, theta.nugget) +
-                  second);
+  progress_.phase(text("evaluation %lld: %.2f at ", static_cast<long long>(step.evaluation),
+                       step.likelihood.log_likelihood) +
+                  in_short(step.theta));
   auto const done = static_cast<double>(step.evaluation);
   progress_.left(seconds_ / done * (static_cast<double>(asked_.max_evaluations) - done), true);
 }

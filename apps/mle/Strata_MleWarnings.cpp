@@ -152,7 +152,7 @@ void warn_of_bounds(MleResult& result) {
 
 void warn_of_intervals(MleResult& result) {
   for (auto const& interval : result.profile_intervals) {
-    auto const name = geostat::parameter_names[interval.parameter];
+    auto const name = geostat::all_parameter_names[interval.parameter];
     if (!interval.converged)
       result.warnings.push_back(
           words("a fit on the way to the interval of ", name, " did not converge"));

@@ -14,6 +14,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -270,9 +274,19 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
   return outcome;
 }
 
+// What one step frees serves the next. Pages that go back to the system come again cleared: a fifth
+// of the time of a set-up on a host.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  (void)mallopt(M_MMAP_MAX, 0);
+  (void)mallopt(M_TRIM_THRESHOLD, -1);
+#endif
+}
+
 }  // namespace
 
 Exit solve_sparse(SolveOptions const& options) {
+  keep_freed_memory();
   Communicator const comm = all_ranks();
   bool const reports = comm.rank() == 0;
   return on_ranks(comm, [&] {

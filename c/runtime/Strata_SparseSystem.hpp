@@ -78,7 +78,7 @@ struct SparsePreconditioner {
   sparse::TransferHierarchy<Exec> one_level(sparse::SparseOptions const& options) const {
     using sparse::PreconditionerKind, sparse::Smoother;
     auto result = sparse::single_level(matrix);
-    result.steps = options.amg.steps;
+    result.steps = options.amg.steps_or_two();
     result.smoother = options.preconditioner == PreconditionerKind::Chebyshev ? Smoother::Chebyshev
                       : options.preconditioner == PreconditionerKind::L1Jacobi
                           ? Smoother::L1Jacobi

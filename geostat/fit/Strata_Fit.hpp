@@ -8,12 +8,14 @@
 #include <geostat/Strata_Likelihood.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace strata::geostat {
@@ -119,6 +121,17 @@ struct FactoredFit : Fit {
 FitOptions default_fit_options(Locations const& locations, std::span<double const> values,
                                Trend const& trend = Mean::Constant, Family family = Family::Matern,
                                std::optional<Family> second = {});
+
+/// Whether the parameter of this number in `all_parameter_names` stays, or the start's covariance
+/// does not have it.
+bool is_fixed(FitOptions const& options, std::size_t number);
+
+/// Let a parameter stay, which `item` names: "range" as in the start, "range_2=0.5" at this value.
+///
+/// Throws   ValueError with `option`, which the item is of, for a name that is none of
+///          `all_parameter_names`, a parameter that the covariance does not have, and what is no
+///          number.
+void fix_parameter(FitOptions& options, std::string_view item, std::string_view option);
 
 /// Whether this build can search so: all can by Search::Scoring, the others are NLopt's.
 bool can_fit(Search search = Search::Scoring);

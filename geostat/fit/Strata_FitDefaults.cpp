@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/Strata_Errors.hpp>
+#include <core/io/files/Strata_ParseNumber.hpp>
 #include <geostat/fit/Strata_Fit.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 namespace strata::geostat {
@@ -138,6 +140,38 @@ FitOptions default_fit_options(Locations const& locations, std::span<double cons
   options.upper.second = {100 * field, 10 * apart, most_nu_2, *second};
   options.fixed_second[2] = !has_shape(*second);
   return options;
+}
+
+bool is_fixed(FitOptions const& options, std::size_t number) {
+  auto const& start = options.start;
+  auto const& second = start.second;
+  bool const is_nu = number == 2 || number == 6;
+  if (number < 4) return options.fixed[number] || (is_nu && !has_shape(start.family));
+  return !second || options.fixed_second[number - 4] || (is_nu && !has_shape(second->family));
+}
+
+void fix_parameter(FitOptions& options, std::string_view item, std::string_view option) {
+  auto const equals = std::min(item.find('='), item.size());
+  auto const name = item.substr(0, equals);
+  auto const number = static_cast<std::size_t>(std::ranges::find(all_parameter_names, name) -
+                                               all_parameter_names.begin());
+  STRATA_REQUIRE(ValueError, number < all_parameter_names.size(), option, ": '", item,
+                 "' must be sigma2, range, nu or nugget, or sigma2_2, range_2 or nu_2 of a second "
+                 "structure, with or without =VALUE");
+  auto const& second = options.start.second;
+  STRATA_REQUIRE(ValueError, number < 4 || second, option, ": '", item,
+                 "': there is one structure alone");
+  Family const family = number < 4 ? options.start.family : second->family;
+  STRATA_REQUIRE(ValueError, (number != 2 && number != 6) || has_shape(family), option, ": '", item,
+                 "': the family ", name_of(family), " has no nu");
+  if (equals < item.size()) {
+    auto const text = item.substr(equals + 1);
+    double value = 0;
+    char const* const wrong = parse_number(text, value);
+    STRATA_REQUIRE(ValueError, !wrong, option, ": '", item, "': '", text, "' ", wrong);
+    options.start = with_parameter(options.start, number, value);
+  }
+  (number < 4 ? options.fixed[number] : options.fixed_second[number - 4]) = true;
 }
 
 }  // namespace strata::geostat

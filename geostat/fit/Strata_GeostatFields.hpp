@@ -147,11 +147,12 @@ constexpr auto fields_of(FitStep const*) {
       Field("best", &S::best, "Largest log-likelihood until now.", {.told = Told::InPython}));
 }
 
-/// Names of the parameters that are marked.
-inline std::vector<std::string> names_of_marked(std::array<bool, 4> const& marks) {
+/// Names of the parameters that are marked, a second structure's behind the others.
+inline std::vector<std::string> names_of_marked(std::array<bool, 4> const& marks,
+                                                std::array<bool, 3> const& second) {
   std::vector<std::string> names;
-  for (std::size_t k = 0; k < marks.size(); ++k)
-    if (marks[k]) names.emplace_back(parameter_names[k]);
+  for (std::size_t k = 0; k < all_parameter_names.size(); ++k)
+    if (k < 4 ? marks[k] : second[k - 4]) names.emplace_back(all_parameter_names[k]);
   return names;
 }
 
@@ -177,7 +178,7 @@ constexpr auto fields_of(Fit const*) {
             {.absent = "there were none", .told = Told::InDocuments}),
       Field("evaluations_in_fp64", &F::evaluations_in_fp64,
             "Number of evaluations in fp64 after those."),
-      Field("at_bound", [](F const& f) { return names_of_marked(f.at_bound); },
+      Field("at_bound", [](F const& f) { return names_of_marked(f.at_bound, f.second_at_bound); },
             "Parameters that are at a bound.", {.told = Told::InDocuments}),
       Field("at_bound", &F::at_bound, "Whether sigma2, range, nu and nugget are at a bound.",
             {.told = Told::InPython}),
@@ -210,7 +211,7 @@ constexpr auto fields_of(FitOptions const*) {
       Field("start", &O::start, "Covariance where the search began."),
       Field("lower", &O::lower, "Lower bounds."), Field("upper", &O::upper, "Upper bounds."),
       Field(
-          "fixed", [](O const& o) { return names_of_marked(o.fixed); },
+          "fixed", [](O const& o) { return names_of_marked(o.fixed, o.fixed_second); },
           "Parameters that were held."));
 }
 
@@ -287,7 +288,7 @@ constexpr auto fields_of(ProfileInterval const*) {
   using I = ProfileInterval;
   return std::tuple(
       Field(
-          "parameter", [](I const& i) { return std::string(parameter_names[i.parameter]); },
+          "parameter", [](I const& i) { return std::string(all_parameter_names[i.parameter]); },
           "Parameter."),
       Field("level", &I::level, "Level of confidence.", {.told = Told::InPython}),
       Field(

@@ -20,10 +20,13 @@ namespace {
 
 void check(FitOptions const& options, MaternCovariance const& estimate, std::size_t parameter,
            ProfileOptions const& how) {
-  STRATA_REQUIRE(ValueError, parameter < 4, "profile_interval: there is no parameter ", parameter,
-                 "; 0 to 3 are sigma2, range, nu and nugget");
-  STRATA_REQUIRE(ValueError, !options.fixed[parameter],
-                 "profile_interval: ", parameter_names[parameter], " is fixed");
+  bool const has_second = estimate.second.has_value();
+  STRATA_REQUIRE(ValueError, parameter < (has_second ? 7 : 4),
+                 "profile_interval: there is no parameter ", parameter,
+                 "; 0 to 3 are sigma2, range, nu and nugget",
+                 has_second ? ", 4 to 6 sigma2, range and nu of the second structure" : "");
+  STRATA_REQUIRE(ValueError, !is_fixed(options, parameter),
+                 "profile_interval: ", all_parameter_names[parameter], " is fixed");
   STRATA_REQUIRE(ValueError, how.level > 0 && how.level < 1, "profile_interval: the level is ",
                  how.level, ", must be in (0, 1)");
   STRATA_REQUIRE(ValueError,
@@ -31,23 +34,26 @@ void check(FitOptions const& options, MaternCovariance const& estimate, std::siz
                      std::isfinite(how.first_step),
                  "profile_interval: the tolerance is ", how.tolerance, " and the first step ",
                  how.first_step, ", must be in (0, 1), and not negative and finite");
-  double const mean = parameter == 1 && options.directions ? std::sqrt(estimate.ratio) : 1,
-               value = mean * parameters_of(estimate)[parameter],
-               lower = parameters_of(options.lower)[parameter],
-               upper = parameters_of(options.upper)[parameter];
+  STRATA_REQUIRE(ValueError, !has_second || (options.lower.second && options.upper.second),
+                 "profile_interval: the estimate has a second structure, the bounds have none");
+  bool const is_range = parameter == 1 || parameter == 5;
+  double const mean = is_range && options.directions ? std::sqrt(estimate.ratio) : 1,
+               value = mean * parameter_of(estimate, parameter),
+               lower = parameter_of(options.lower, parameter),
+               upper = parameter_of(options.upper, parameter);
   STRATA_REQUIRE(ValueError, lower <= value && value <= upper,
-                 "profile_interval: ", parameter_names[parameter], " is estimated as ", value,
+                 "profile_interval: ", all_parameter_names[parameter], " is estimated as ", value,
                  " with the bounds ", lower, " and ", upper);
 }
 
-// What the ends are sought in: a logarithm; of a nugget that may be 0, one that ends there.
+// What the ends are sought in: a logarithm; of a variance that may be 0, one that ends there.
 struct Scale {
   double offset;
 
   static Scale of(FitOptions const& options, MaternCovariance const& estimate,
                   std::size_t parameter) {
-    bool const may_be_zero = parameters_of(options.lower)[parameter] == 0;
-    return {may_be_zero ? 1e-3 * (estimate.sigma2 + estimate.nugget) : 0};
+    bool const may_be_zero = parameter_of(options.lower, parameter) == 0;
+    return {may_be_zero ? 1e-3 * (estimate.field() + estimate.nugget) : 0};
   }
   double to(double value) const { return std::log(value + offset); }
   double from(double logarithm) const { return std::exp(logarithm) - offset; }
@@ -68,7 +74,8 @@ class Profile {
         scale_(scale),
         most_error_(most_error),
         result_(result) {
-    options_.fixed[result.parameter] = true;
+    auto const k = result.parameter;
+    (k < 4 ? options_.fixed[k] : options_.fixed_second[k - 4]) = true;
     options_.factor.rule = ooc::PrecisionRule{};
     options_.tolerance = std::max(options.tolerance, 1e-4);  // l is flat there: 1e-8 of its scale
     options_.first_step = 0.1;
@@ -79,12 +86,11 @@ class Profile {
   // NaN where no covariance matrix was positive definite, or rounding leaves more than the error
   // that is allowed.
   double operator()(double logarithm) {
-    auto theta = parameters_of(options_.start);
     auto const k = result_.parameter;
-    theta[k] = std::clamp(scale_.from(logarithm), parameters_of(options_.lower)[k],
-                          parameters_of(options_.upper)[k]);
-    keep_ranges_of_axes(theta[1]);
-    options_.start = with_parameters(options_.start, theta);
+    double const held = std::clamp(scale_.from(logarithm), parameter_of(options_.lower, k),
+                                   parameter_of(options_.upper, k));
+    if (k == 1) keep_ranges_of_axes(held);
+    options_.start = with_parameter(options_.start, k, held);
     Fit const found = fit(exec_, team_, locations_, values_, options_);
     double const value = found.likelihood.log_likelihood;
     ++result_.fits;
@@ -176,7 +182,7 @@ ProfileInterval profile_interval(Exec const& exec, ooc::DeviceTeam<Exec> const& 
   double const fall_at_ends = reach * reach / 2;
   auto const scale = Scale::of(options, estimate, parameter);
   Profile<Exec> profile(exec, team, locations, values, options, scale, fall_at_ends / 10, result);
-  double const value = parameters_of(estimate)[parameter], center = scale.to(value);
+  double const value = parameter_of(estimate, parameter), center = scale.to(value);
   profile.begin_at(estimate);
   double const top = profile(center);
   auto const done = [&] {
@@ -198,7 +204,7 @@ ProfileInterval profile_interval(Exec const& exec, ooc::DeviceTeam<Exec> const& 
   double const step = reach * (how.first_step > 0 ? how.first_step : 0.25);
   auto const end = [&](MaternCovariance const& bounds) {
     profile.begin_at(middle);
-    double const bound = parameters_of(bounds)[parameter];
+    double const bound = parameter_of(bounds, parameter);
     auto const [logarithm, what] =
         find_end(fall, center, -reach, scale.to(bound), step, how.tolerance);
     return ProfileEnd{what == EndOf::Bound ? bound : scale.from(logarithm), what};

@@ -45,7 +45,7 @@ struct ProfileEnd {
 
 /// Values of one parameter that the observations don't contradict.
 struct ProfileInterval {
-  std::size_t parameter = 0;  ///< 0 to 3: sigma2, range, nu, nugget
+  std::size_t parameter = 0;  ///< number among `all_parameter_names`
   double level = 0;           ///< level of confidence
   ProfileEnd lower, upper;    ///< the two ends
   double log_likelihood = 0;  ///< the largest that was seen, in fp64
@@ -67,7 +67,8 @@ struct ProfileInterval {
 /// Each value that is tried is a fit with that parameter fixed. It begins at the other parameters
 /// of the last fit, in fp64 throughout whatever tiles `options` asks for: the noise of low tiles
 /// would move the ends. The ends are bracketed in steps that double, and found by TOMS 748 in the
-/// signed root of the fall, which is near a line. Unlike +- 1.96 standard errors the interval is as
+/// signed root of the fall, which is near a line. `parameter` is a number of
+/// `all_parameter_names`. Unlike +- 1.96 standard errors the interval is as
 /// skewed as the likelihood, and the same for a parameter and its logarithm.
 ///
 /// Shape    as for `fit`; `options` are the fit's and `estimate` its theta, inside the bounds.

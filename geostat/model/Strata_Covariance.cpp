@@ -209,4 +209,26 @@ Covariance with_parameters(Covariance const& covariance, Parameters const& p) {
   return result;
 }
 
+namespace {
+
+double& number_of(Covariance& c, std::size_t number) {
+  double* const first[] = {&c.sigma2, &c.range, &c.nu, &c.nugget};
+  if (number < 4) return *first[number];
+  double* const second[] = {&c.second->sigma2, &c.second->range, &c.second->nu};
+  return *second[number - 4];
+}
+
+}  // namespace
+
+double parameter_of(Covariance const& covariance, std::size_t number) {
+  Covariance copy = covariance;
+  return number_of(copy, number);
+}
+
+Covariance with_parameter(Covariance const& covariance, std::size_t number, double value) {
+  Covariance result = covariance;
+  number_of(result, number) = value;
+  return result;
+}
+
 }  // namespace strata::geostat

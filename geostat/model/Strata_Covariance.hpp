@@ -6,6 +6,7 @@
 #include <geostat/model/Strata_Family.hpp>
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -94,6 +95,15 @@ Parameters parameters_of(Covariance const& covariance);
 Covariance covariance_of(Parameters const& parameters);
 /// The covariance of the same family and directions with these parameters; nothing is checked.
 Covariance with_parameters(Covariance const& covariance, Parameters const& parameters);
+
+/// The same names, and a second structure's behind them.
+inline constexpr std::array<std::string_view, 7> all_parameter_names = {
+    "sigma2", "range", "nu", "nugget", "sigma2_2", "range_2", "nu_2"};
+/// The parameter of this number in `all_parameter_names`; a second structure's only where
+/// there is one.
+double parameter_of(Covariance const& covariance, std::size_t number);
+/// The same covariance with another value of this parameter; nothing is checked.
+Covariance with_parameter(Covariance const& covariance, std::size_t number, double value);
 
 }  // namespace strata::geostat
 

@@ -9,7 +9,8 @@ libraries need in turn, as long as they have no RUNPATH to another folder than t
 sta... for lib..., so that a process may have another library of the old name: the OpenBLAS of NumPy, another package's Kokkos.
 
 CUDA's libraries are not carried. The wheel requires NVIDIA's packages with them, and says in its version which CUDA it is for
-(0.2.0+cu13). Installed with pip's --no-deps, it takes the machine's toolkit.
+(0.2.0+cu13). Installed with pip's --no-deps, it takes the machine's toolkit. MPI and NCCL are not carried either: they are the
+machine's, and a wheel that needs them keeps its name, for machines like this one.
 """
 import argparse
 import base64
@@ -27,6 +28,7 @@ LIBS = "strata_solvers.libs"
 OF_THE_SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|lib(c|m|dl|pthread|rt|resolv|util|gcc_s|stdc\+\+))\.so(\.\d+)*")
 # Of CUDA: the driver comes with the machine, these libraries with NVIDIA's packages.
 DRIVER = re.compile(r"lib(cuda|nvidia-ml)\.so\.1")
+OF_THE_MACHINE = re.compile(r"lib(mpi(_cxx|_mt|cxx)?|nccl|rccl)\.so(\.\d+)*")
 NVIDIA = {"cublas": "cublas", "cublasLt": "cublas", "cudart": "cuda-runtime", "cusolver": "cusolver", "cusparse": "cusparse", "nvJitLink": "nvjitlink"}
 OF_NVIDIA = re.compile(rf"lib({'|'.join(NVIDIA)})\.so\.(\d+)")
 # GLIBCXX_3.4.N came with a compiler that systems have from this C library on.
@@ -41,14 +43,26 @@ def binaries(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and path.open("rb").read(4) == b"\x7fELF")
 
 
+def stays(name: str) -> bool:
+    """Whether it stays where it is, with all that it needs in turn."""
+    return any(those.fullmatch(name) for those in (OF_THE_SYSTEM, DRIVER, OF_THE_MACHINE))
+
+
 def needed(binary: pathlib.Path) -> dict[str, pathlib.Path]:
-    """The libraries that it loads, directly or not, by name, where this machine has them."""
+    """The libraries to carry or to require for it, directly or not, by name, where this machine has them."""
     text = output("ldd", binary)
     missing = [name for name in re.findall(r"^\s*(\S+) => not found", text, re.M) if not DRIVER.fullmatch(name)]
     if missing:
         raise SystemExit(f"carry.py: {binary.name} needs {', '.join(missing)}, which this machine does not have")
-    found = {name: pathlib.Path(path) for name, path in re.findall(r"^\s*(\S+) => (/\S+)", text, re.M)}
-    return {name: path for name, path in found.items() if not OF_THE_SYSTEM.fullmatch(name) and not DRIVER.fullmatch(name)}
+    places = {name: pathlib.Path(path) for name, path in re.findall(r"^\s*(\S+) => (/\S+)", text, re.M)}
+    found: dict[str, pathlib.Path] = {}
+    asked = dynamic(binary, "NEEDED")
+    while asked:
+        name = asked.pop()
+        if name not in found and not stays(name):
+            found[name] = places[name]
+            asked += dynamic(places[name], "NEEDED")
+    return found
 
 
 def dynamic(binary: pathlib.Path, entry: str) -> list[str]:
@@ -173,7 +187,8 @@ def main() -> int:
             require(folder, local, packages)
             version += f"+{local}"
         machine = re.search(r"-linux_(\w+)\.whl$", arguments.wheel.name)[1]
-        tag = retag(folder, f"manylinux_2_{newest_c_library(binaries(folder))}_{machine}")
+        of_machine = any(OF_THE_MACHINE.fullmatch(name) for binary in binaries(folder) for name in dynamic(binary, "NEEDED"))
+        tag = retag(folder, f"linux_{machine}" if of_machine else f"manylinux_2_{newest_c_library(binaries(folder))}_{machine}")
         record(folder)
         arguments.folder.mkdir(parents=True, exist_ok=True)
         made = arguments.folder / f"{name}-{version}-{tag}.whl"

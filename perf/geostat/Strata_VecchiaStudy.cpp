@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Vecchia's approximation, step by step: order, neighbours, groups, a likelihood, its derivatives,
 // a whole fit and predictions. Each has seconds by the clock and of processor time, which a busy
-// machine changes less. --write gives the same data to others: beside_gpgp.R.
+// machine changes less. --write gives the same data, in the order of conditioning, to others:
+// beside_gpgp.R.
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/problems/Strata_Random.hpp>
@@ -32,7 +33,7 @@ using Exec = Kokkos::DefaultExecutionSpace;
 struct Request {
   std::int64_t n = 25000, neighbours = 30, places = 10000;
   MaternCovariance theta{1, 0.1, 0.8, 0.1};
-  bool grouped = true;
+  bool grouped = true, nu_is_known = false;
   std::string write;
 };
 
@@ -74,11 +75,21 @@ std::vector<double> waves(Locations const& at, MaternCovariance const& c) {
   return y;
 }
 
+// With the first of the order first, so that others condition on the same neighbours.
+void write_in(std::vector<std::int64_t> const& order, Locations const& at,
+              std::vector<double> const& y, std::string const& path) {
+  Stations ordered;
+  for (auto const i : order) {
+    auto const k = static_cast<std::size_t>(i);
+    ordered.x.push_back(at.x[k]), ordered.y.push_back(at.y[k]), ordered.value.push_back(y[k]);
+  }
+  write_stations(path, ordered);
+}
+
 void study(Request const& request) {
   Exec const exec;
   auto const at = synthetic_locations(request.n, 3);
   auto const y = waves(at, request.theta);
-  if (!request.write.empty()) write_stations(request.write, {false, at.x, at.y, y});
   std::printf("%s\nn = %lld, %lld neighbours%s, %s\n",
               ("Strata " + configuration().version).c_str(), static_cast<long long>(request.n),
               static_cast<long long>(request.neighbours), request.grouped ? " in groups" : "",
@@ -89,6 +100,7 @@ void study(Request const& request) {
   Timer timer;
   auto const order = maximin_order(at);
   timer.tell("order");
+  if (!request.write.empty()) write_in(order, at, y, request.write);
   auto const neighbours = ordered_neighbours(at, order, request.neighbours);
   timer.tell("neighbours");
   auto const blocks = request.grouped
@@ -101,17 +113,21 @@ void study(Request const& request) {
   timer.tell("likelihood");
   (void)model.gradient(exec, request.theta);
   timer.tell("with gradient and information");
-  auto const found = fit_by_neighbours(exec, at, y, default_fit_options(at, y), how);
+  auto options = default_fit_options(at, y);
+  if (request.nu_is_known) options.start.nu = request.theta.nu, options.fixed[2] = true;
+  auto const found = fit_by_neighbours(exec, at, y, options, how);
   timer.tell("whole fit, order and neighbours too");
   (void)predict(exec, model, found.theta, synthetic_locations(request.places, 9));
   timer.tell("predictions with variances");
-  auto const errors = standard_errors(found.information, found.theta, {true, true, true, true});
+  auto const errors =
+      standard_errors(found.information, found.theta, {true, true, !request.nu_is_known, true});
   std::printf("log-likelihood %.6f at the truth, %.6f at the estimate; %lld evaluations, %s\n", l,
               found.likelihood.log_likelihood, static_cast<long long>(found.evaluations),
               found.reason.c_str());
   for (std::size_t k = 0; k < 4; ++k)
-    std::printf("%-8s %.6g +- %.2g\n", std::string(parameter_names[k]).c_str(),
-                parameters_of(found.theta)[k], errors.of[k]);
+    if (!options.fixed[k])
+      std::printf("%-8s %.6g +- %.2g\n", std::string(parameter_names[k]).c_str(),
+                  parameters_of(found.theta)[k], errors.of[k]);
   std::printf("%lld blocks, the largest of order %lld, each conditioned on %.1f\n",
               static_cast<long long>(blocks.size()), static_cast<long long>(blocks.largest()),
               found.approximation.conditioned_on);
@@ -129,6 +145,7 @@ int main(int argc, char* argv[]) {
   app.add_option("--nu", request.theta.nu, "smoothness");
   app.add_option("--range", request.theta.range, "range");
   app.add_option("--grouped", request.grouped, "whether neighbours are shared");
+  app.add_flag("--known-nu", request.nu_is_known, "nu is not fitted");
   app.add_option("--write", request.write, "write the observations to this file");
   CLI11_PARSE(app, argc, argv);
   study(request);

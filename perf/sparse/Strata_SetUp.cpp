@@ -1,20 +1,26 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Seconds of set-up, solve and new values of a seven-point system whose CSR lies where it is
-// solved, and, with --kernels, what each kernel of a set-up takes.
+// solved, or of an elastic body, and, with --kernels, what each kernel of a set-up and of new
+// values takes.
 #include <core/info/Strata_Version.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/matrix/Strata_KernelsMatrix.hpp>
+#include <sparse/matrix/Strata_ModelProblems.hpp>
 
 #include <KokkosSparse_CrsMatrix.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +37,25 @@ struct Request {
   std::vector<std::int64_t> points = {64};
   double tolerance = 1e-8, weight = 1;
   int repeat = 3;
+  int columns = 0;
   bool kernels = false;
+  std::optional<ModelProblem> model;
+};
+
+/// Seconds since `reset`, of the clock or of the processor.
+class Watch {
+ public:
+  static inline bool of_processor = false;
+  double seconds() const { return now() - begin_; }
+  void reset() { begin_ = now(); }
+
+ private:
+  static double now() {
+    using Clock = std::chrono::steady_clock;
+    if (of_processor) return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  }
+  double begin_ = now();
 };
 
 struct RowCursor {
@@ -131,8 +155,8 @@ class KernelTimes {
     static std::vector<std::string> names;
     return names;
   }
-  static Kokkos::Timer& clock() {
-    static Kokkos::Timer timer;
+  static Watch& clock() {
+    static Watch timer;
     return timer;
   }
   static void begin(char const* name, std::uint32_t, std::uint64_t*) {
@@ -178,19 +202,70 @@ SparseOptions options_of(Request const& request) {
   return options;
 }
 
+/// The matrix as the caller has it.
+struct Given {
+  std::int64_t rows, entries;
+  std::function<DistributedMatrix<Exec>()> take;
+};
+
+Given given_matrix(Exec const& exec, std::int64_t n, Request const& request) {
+  Communicator const comm;
+  if (request.model) {
+    ModelSize const size{n, n, n};
+    auto const rows = make_model(*request.model, size, 0, model_rows(*request.model, size));
+    return {rows.rows(), rows.entries(), [=] { return make_matrix(exec, comm, rows); }};
+  }
+  Crs const crs = seven_points(exec, n, request.weight);
+  return {crs.numRows(), static_cast<std::int64_t>(crs.nnz()),
+          [=] { return make_matrix(exec, comm, crs); }};
+}
+
+void print_kernels(Exec const& exec, Given const& given, Request const& request) {
+  Recorder const one_by_one;  // so that no graph is captured
+  KernelTimes times;
+  times.start();
+  SparseSolver<Exec> solver(exec, given.take(), options_of(request));
+  times.stop();
+  times.print(70);
+  auto const again = given.take();
+  solver.update(exec, again);  // on devices patterns are kept from here on
+  std::printf("  new values:\n");
+  times.start();
+  solver.update(exec, again);
+  times.stop();
+  times.print(70);
+}
+
+double seconds_of_columns(Exec const& exec, SparseSolver<Exec>& solver, std::size_t rows,
+                          int columns) {
+  using Block = VectorBlock<Exec::memory_space>;
+  Block const B("strata::perf::B", rows, static_cast<std::size_t>(columns)),
+      X("strata::perf::X", rows, static_cast<std::size_t>(columns));
+  Kokkos::deep_copy(exec, B, 1.0);
+  double least = 0;
+  for (int run = 0; run < 2; ++run) {
+    Kokkos::deep_copy(exec, X, 0.0);
+    exec.fence("strata::perf::guesses");
+    Watch const watch;
+    (void)solver.solve(exec, B, X);
+    double const seconds = watch.seconds();
+    least = run == 0 ? seconds : std::min(least, seconds);
+  }
+  return least;
+}
+
 void measure(std::int64_t n, Request const& request) {
   Exec const exec;
-  Communicator const comm;
-  Crs const given = seven_points(exec, n, request.weight);
-  auto const rows = static_cast<std::size_t>(given.numRows());
+  Given const given = given_matrix(exec, n, request);
+  auto const rows = static_cast<std::size_t>(given.rows);
   using Vec = Vector<double, Exec::memory_space>;
   Vec const b(Kokkos::view_alloc(exec, "strata::perf::b"), rows),
       x(Kokkos::view_alloc(exec, "strata::perf::x"), rows);
   Kokkos::deep_copy(exec, b, 1.0);
   exec.fence("strata::perf::given");
   for (int run = 0; run < request.repeat; ++run) {
-    Kokkos::Timer timer;
-    auto const A = make_matrix(exec, comm, given);
+    Watch timer;
+    auto const A = given.take();
     double const copied = timer.seconds();
     SparseSolver<Exec> solver(exec, A, options_of(request));
     double const set_up = timer.seconds();
@@ -203,9 +278,14 @@ void measure(std::int64_t n, Request const& request) {
       report = solver.solve(exec, b, x);
       seconds = timer.seconds();
     }
+    if (request.columns > 0) {
+      double const all = seconds_of_columns(exec, solver, rows, request.columns);
+      std::printf("%d columns %.4f s, %.2f of one\n", request.columns, all,
+                  all / std::min(solve[0], solve[1]));
+    }
     for (double& seconds : update) {
       timer.reset();
-      solver.update(exec, make_matrix(exec, comm, given));
+      solver.update(exec, given.take());
       seconds = timer.seconds();
     }
     std::printf(
@@ -216,32 +296,31 @@ void measure(std::int64_t n, Request const& request) {
         update[2], static_cast<long long>(report.iterations), report.relative_residual,
         report.operator_complexity, report.levels.size(),
         static_cast<double>(report.preconditioner_bytes) /
-            (12.0 * static_cast<double>(given.nnz()) + 8.0 * static_cast<double>(rows)));
+            (12.0 * static_cast<double>(given.entries) + 8.0 * static_cast<double>(given.rows)));
     std::fflush(stdout);
   }
-  if (!request.kernels) return;
-  Recorder const one_by_one;  // so that no graph is captured
-  KernelTimes times;
-  times.start();
-  SparseSolver<Exec> const solver(exec, make_matrix(exec, comm, given), options_of(request));
-  times.stop();
-  times.print(70);
+  if (request.kernels) print_kernels(exec, given, request);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Set-up, solve and new values of seven-point systems that lie on the device");
+  CLI::App app("Set-up, solve and new values of systems on the device");
   Request request;
   app.add_option("--points", request.points, "sides of the grids")->capture_default_str();
+  std::string model;
+  app.add_option("--model", model, "a model problem on the host instead, as elasticity");
+  app.add_option("--columns", request.columns, "solve for so many right-hand sides at once, too");
   app.add_option("--weight", request.weight, "the couplings along z are multiplied by it")
       ->capture_default_str();
   app.add_option("--tolerance", request.tolerance, "relative residual")->capture_default_str();
   app.add_option("--repeat", request.repeat, "runs of each")->capture_default_str();
+  app.add_flag("--processor-time", Watch::of_processor, "instead of the clock's; of a host alone");
   app.add_flag("--kernels", request.kernels, "the time of each kernel of one more set-up");
   CLI11_PARSE(app, argc, argv);
   Kokkos::ScopeGuard const kokkos(argc, argv);
   try {
+    if (!model.empty()) request.model = from_name<ModelProblem>(model);
     std::printf("%s, %s\n", devices().host.model.c_str(), Exec::name());
     for (auto const n : request.points) measure(n, request);
   } catch (std::exception const& error) {

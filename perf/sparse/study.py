@@ -9,7 +9,8 @@ one thread (set OMP_NUM_THREADS=1). Regret is auto's time over that of the best 
 seconds of it.
 
 --peers adds PETSc's, if petsc4py is there: CG or GMRES(50) with ICC(0) or ILU(0), GAMG, BoomerAMG, where PETSc has hypre.
---json FILE keeps all times.
+--json FILE keeps all times, and --from FILE takes them in place of a run. --picture FILE draws a performance profile (Dolan and More,
+Mathematical Programming 91, 2002): for each contestant the share of matrices that it solves within a factor of the fastest one's time.
 """
 import argparse
 import json
@@ -128,6 +129,62 @@ def summary(results, slack):
         print(f"best peer's time over auto's: mean {mean(ratios):.2f} of {len(ratios)}; all peers fail on {failed}")
 
 
+METHODS = {"auto": ("auto",), "incomplete factors": ("cg+ic", "gmres+ilu"), "multigrid": ("cg+amg", "gmres+amg"),
+           "Gauss-Seidel": ("cg+gs", "gmres+gs"), "direct": ("direct",), "PETSc's IC, ILU": ("petsc ic/ilu",),
+           "PETSc's GAMG": ("petsc gamg",), "BoomerAMG": ("petsc boomeramg",)}
+
+
+def profiles(results):
+    """method -> its times over the fastest one's, least first, of the matrices that it solves."""
+    ratios = {method: [] for method in METHODS}
+    for times in (r["times"] for r in results):
+        fastest = min(times.values())
+        for method, choices in METHODS.items():
+            least = min(times.get(choice, math.inf) for choice in choices)
+            if math.isfinite(least):
+                ratios[method].append(least / fastest)
+    return {method: sorted(found) for method, found in ratios.items() if found}
+
+
+def draw(results, path):
+    import matplotlib
+
+    matplotlib.use("agg")
+    matplotlib.rcParams["svg.hashsalt"] = "strata"
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6.4, 4))
+    last = 32
+    for method, found in profiles(results).items():
+        share = np.arange(1, len(found) + 1) / len(results)
+        axes.step([1, *found, max(last, found[-1])], [0, *share, share[-1]], where="post", label=method,
+                  linewidth=2.5 if method == "auto" else 1.2, linestyle="--" if "PETSc" in method or method == "BoomerAMG" else "-")
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(1, last)
+    axes.set_xticks([1, 2, 4, 8, 16, 32], ["1", "2", "4", "8", "16", "32"])
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("time over the fastest method's")
+    axes.set_ylabel(f"share of {len(results)} matrices")
+    axes.legend(fontsize=8, loc="lower right")
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
+
+
+def table(results, slack):
+    """Lines of Markdown: a row a matrix, milliseconds of the processor."""
+    def cell(times, *choices):
+        least = min(times.get(choice, math.inf) for choice in choices)
+        return f"{1e3 * least:.3g}" if math.isfinite(least) else "-"
+
+    peers = any(k.startswith("petsc") for r in results for k in r["times"])
+    names = [name for name in METHODS if peers or not ("PETSc" in name or name == "BoomerAMG")]
+    yield "| matrix | rows | " + " | ".join(names) + " | regret |"
+    yield "|---" * (len(names) + 3) + "|"
+    for r in results:
+        cells = " | ".join(cell(r["times"], *METHODS[name]) for name in names)
+        yield f"| {r['name']} | {r['rows']} | {cells} | {regret(r, slack)[1]:.2f} |"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     here = pathlib.Path(__file__).parent
@@ -141,10 +198,13 @@ def main():
     parser.add_argument("--slack", type=float, default=0.002)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--json")
+    parser.add_argument("--from", dest="kept", nargs="+", default=[])
+    parser.add_argument("--picture")
+    parser.add_argument("--table", action="store_true", help="print the times as Markdown, in milliseconds")
     options = parser.parse_args()
-    results = []
+    results = [r for file in options.kept for r in json.loads(pathlib.Path(file).read_text(encoding="utf-8"))]
     for name, family, arguments in study_matrices.read_list(options.list):
-        if options.only and not name.startswith(tuple(options.only)):
+        if options.kept or options.only and not name.startswith(tuple(options.only)):
             continue
         A = study_matrices.make(family, arguments, options.seed)
         b = A @ np.random.default_rng(options.seed + 1).standard_normal(A.shape[0])
@@ -156,6 +216,10 @@ def main():
         sys.stdout.flush()
     if results:
         summary(results, options.slack)
+    if options.table:
+        print("\n".join(table(results, options.slack)))
+    if options.picture:
+        draw(results, options.picture)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
 

@@ -13,7 +13,7 @@ from . import _arrays, _core
 from ._core import Covariance, CrossValidation, ExactBeside, FitReport, FitStep, Likelihood, ProfileInterval, StandardErrors, VecchiaReport
 from ._fit_options import family_of, observations, set_options, warn_of_bounds, warn_of_copies
 from ._given import as_errors, as_places, fold_numbers
-from ._kriging import PARAMETERS, Factor, Metric, Parameter, Parameters, Storage, choose
+from ._kriging import FIT_PARAMETERS, Factor, FitParameter, FitParameters, Metric, Storage, choose
 from ._plot import kriging_map
 from ._trend import Mean, Prediction, Trend
 
@@ -215,13 +215,14 @@ class Fit:
         return self._there()._standard_errors(reasons, self._trend.core, also)
 
     def profile_interval(
-        self, parameter: Parameter, *, level: float = 0.95, tolerance: float = 1e-3, on_step: Callable[[FitStep], object] | None = None
+        self, parameter: FitParameter, *, level: float = 0.95, tolerance: float = 1e-3, on_step: Callable[[FitStep], object] | None = None
     ) -> ProfileInterval:
         """Values of one parameter that the observations don't contradict, the others fitted anew for each.
 
         Parameters
         ----------
-        parameter : {"sigma2", "range", "nu", "nugget"}
+        parameter : {"sigma2", "range", "nu", "nugget", "sigma2_2", "range_2", "nu_2"}
+            The latter three of a second structure.
         level : float
             Of confidence; in (0, 1).
         tolerance : float
@@ -248,8 +249,8 @@ class Fit:
         Venzon and Moolgavkar, Appl. Statist. 37 (1988), doi:10.2307/2347496. The root: Alefeld, Potra and Shi, ACM Trans. Math. Softw.
         21 (1995), doi:10.1145/210089.210111.
         """
-        choose([parameter])
-        index = PARAMETERS.index(parameter)
+        choose([parameter], FIT_PARAMETERS)
+        index = FIT_PARAMETERS.index(parameter)
         return self._there()._core.profile_interval(self.values, self._options, index, level, tolerance, on_step)
 
     def plot(self, axes: Any = None) -> Any:
@@ -298,7 +299,7 @@ def fit(
     start: Covariance | None = None,
     lower: Covariance | None = None,
     upper: Covariance | None = None,
-    fixed: Parameters = (),
+    fixed: FitParameters = (),
     mean: Mean = "constant",
     X: Any = None,
     names: Sequence[str] | None = None,
@@ -329,8 +330,8 @@ def fit(
         As for `Factor`.
     start, lower, upper : Covariance, optional
         Where the search begins, and its bounds; by default from the extent of the places and the values.
-    fixed : {"sigma2", "range", "nu", "nugget"} or iterable of them
-        Parameters that stay as in `start`.
+    fixed : {"sigma2", "range", "nu", "nugget", "sigma2_2", "range_2", "nu_2"} or iterable of them
+        Parameters that stay as in `start`; the latter three are a second structure's.
     mean : {"none", "constant"}
     X, names : array of float64, (n, k), and sequence of str, optional
         Columns of a trend, whose coefficients are estimated with the covariance, as `Fit.coefficients`; a constant beside them unless mean is

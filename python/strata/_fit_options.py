@@ -12,7 +12,7 @@ from ._core import Covariance, FitReport
 from ._covariances import described, made_of
 from ._errors import ShapeError
 from ._given import as_places, as_values, require_covariance
-from ._kriging import PARAMETERS, Metric, Parameters, choose
+from ._kriging import FIT_PARAMETERS, PARAMETERS, FitParameters, Metric, choose
 
 Anisotropy = Union[Literal["fit", "axes"], tuple[float, float], None]
 
@@ -34,7 +34,7 @@ def family_of(start: Covariance | None, family: str) -> str:
 
 
 def set_options(
-    options: _core.FitOptions, start: Covariance | None, lower: Covariance | None, upper: Covariance | None, fixed: Parameters, anisotropy: Anisotropy, coordinates: int
+    options: _core.FitOptions, start: Covariance | None, lower: Covariance | None, upper: Covariance | None, fixed: FitParameters, anisotropy: Anisotropy, coordinates: int
 ) -> None:
     """Those that were given, in place of what comes from the data."""
     for name, given in (("start", start), ("lower", lower), ("upper", upper)):
@@ -44,12 +44,20 @@ def set_options(
     options.directions = anisotropy in ("fit", "axes")
     options.lower = options.lower if lower is None else lower
     options.upper = options.upper if upper is None else upper
-    second = options.start.second
-    options.fixed_second = [False, False, second is not None and second.family not in ("matern", "powered")]
-    chosen = choose(fixed)
-    if "nu" in chosen and options.start.family not in ("matern", "powered"):
-        raise ValueError(f"nu can't be fixed: the family {options.start.family} has none")
-    options.fixed = [name in chosen or (name == "nu" and options.start.family not in ("matern", "powered")) for name in PARAMETERS]
+    chosen, second = choose(fixed, FIT_PARAMETERS), options.start.second
+    options.fixed = _held(chosen, "", PARAMETERS, options.start.family)
+    if second is not None:
+        options.fixed_second = _held(chosen, "_2", PARAMETERS[:3], second.family)
+    elif not chosen.issubset(PARAMETERS):
+        raise ValueError(f"{min(chosen.difference(PARAMETERS))} can't be fixed: there is one structure alone")
+
+
+def _held(chosen: set[str], behind: str, names: tuple[str, ...], family: str) -> list[bool]:
+    """Whether each parameter of a structure of this family stays. Raises ValueError for a nu that it does not have."""
+    without_nu = family not in ("matern", "powered")
+    if without_nu and f"nu{behind}" in chosen:
+        raise ValueError(f"nu{behind} can't be fixed: the family {family} has none")
+    return [name + behind in chosen or (without_nu and name == "nu") for name in names]
 
 
 def with_axes(start: Covariance, anisotropy: Anisotropy, coordinates: int) -> Covariance:

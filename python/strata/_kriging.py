@@ -21,6 +21,9 @@ Storage = Literal["automatic", "host", "devices"]
 Parameter = Literal["sigma2", "range", "nu", "nugget"]
 Parameters = Union[Parameter, Iterable[Parameter]]
 PARAMETERS: tuple[Parameter, ...] = ("sigma2", "range", "nu", "nugget")
+FitParameter = Literal["sigma2", "range", "nu", "nugget", "sigma2_2", "range_2", "nu_2"]
+FitParameters = Union[FitParameter, Iterable[FitParameter]]
+FIT_PARAMETERS: tuple[FitParameter, ...] = (*PARAMETERS, "sigma2_2", "range_2", "nu_2")
 
 
 class Factor:
@@ -389,9 +392,9 @@ def _factored(places: _arrays.Array, theta: tuple[float, float, float, float], o
     return Factor(places, made_of(theta, kind), **options)
 
 
-def choose(names: Parameters) -> set[str]:
+def choose(names: FitParameters, among: Iterable[str] = PARAMETERS) -> set[str]:
     """Names of parameters, or one of them. Raises ValueError for others."""
     chosen: set[str] = {names} if isinstance(names, str) else set(names)
-    for name in sorted(chosen.difference(PARAMETERS)):
-        raise ValueError(f"no parameter {name!r}; there are {', '.join(PARAMETERS)}")
+    for name in sorted(chosen.difference(among)):
+        raise ValueError(f"no parameter {name!r}; there are {', '.join(among)}")
     return chosen

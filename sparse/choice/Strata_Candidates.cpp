@@ -27,7 +27,7 @@ struct Cost {
 constexpr Cost short_recurrence{0.6, 5}, gmres{0.6, 20}, jacobi{0, 1}, sweep{1.5, 6},
     incomplete{0.5, 3.5}, cycle{5, 15};
 constexpr Cost set_up_incomplete{12, 30}, set_up_amg{90, 150}, set_up_sweep{150, 50};
-constexpr double flop_of_direct = 1e-9, entry_of_order = 2e-7, padding = 0.6;
+constexpr double flop_of_direct = 1e-9, entry_of_order = 2e-7, padding = 1.2;
 
 double seconds_of_order(MatrixFacts const& facts) {
   return entry_of_order * static_cast<double>(facts.entries);
@@ -106,14 +106,14 @@ double set_up_of(MatrixFacts const& facts, Kind kind) {
 double iteration_of(MatrixFacts const& facts, SolverKind solver, Kind kind) {
   bool const is_short = solver == SolverKind::ConjugateGradients || solver == SolverKind::Minres ||
                         solver == SolverKind::BiCgStab;
-  double const method = (is_short ? short_recurrence.of(facts) : gmres.of(facts)) +
-                        1e-9 * padding * static_cast<double>(facts.padding);
+  double const of_zeros = 1e-9 * padding * static_cast<double>(facts.padding),
+               method = (is_short ? short_recurrence.of(facts) : gmres.of(facts)) + of_zeros;
   double const twice = solver == SolverKind::BiCgStab ? 2 : 1;
   switch (kind) {
     case Kind::None:
       return twice * method;
     case Kind::Amg:
-      return twice * (method + (is_classical(facts) ? 2 : 1) * cycle.of(facts));
+      return twice * (method + (is_classical(facts) ? 2 : 1) * (cycle.of(facts) + 4 * of_zeros));
     case Kind::Ic:
     case Kind::Ilu:
     case Kind::Direct:
@@ -211,6 +211,14 @@ void add_asked(List& list, MatrixFacts const& facts, AskedMethod const& asked) {
            reason);
 }
 
+// Where fp64 takes the place of the fp32 that was asked for, the reason says so.
+void tell_of_fp64(List& list, MatrixFacts const& facts, Precision asked) {
+  for (auto& candidate : list.found)
+    if (candidate.needs_fp64 && asked == Precision::fp32)
+      candidate.reason += ", in fp64: the diagonal spans 2^" + std::to_string(facts.spread_bits) +
+                          ", more than fp32 tells apart";
+}
+
 constexpr std::int64_t few_rows = 300;
 
 void add_definite(List& list, MatrixFacts const& facts, AskedMethod const& asked) {
@@ -291,6 +299,7 @@ std::vector<Candidate> candidates(MatrixFacts const& facts, AskedMethod const& a
       list.add(SolverKind::Direct, Kind::Direct, "asked for");
     else
       add_asked(list, facts, asked);
+    tell_of_fp64(list, facts, asked.precision);
     return std::move(list.found);
   }
   bool const is_small = facts.rows <= few_rows && !asked.has_16_bits();
@@ -309,6 +318,7 @@ std::vector<Candidate> candidates(MatrixFacts const& facts, AskedMethod const& a
   if (facts.has_modes)
     std::stable_partition(list.found.begin(), list.found.end(),
                           [](Candidate const& one) { return one.preconditioner == Kind::Amg; });
+  tell_of_fp64(list, facts, asked.precision);
   return std::move(list.found);
 }
 

@@ -38,7 +38,7 @@ struct Candidate {
 
 /// Precision that its preconditioner is made in first, where `asked` was asked for. Direct solvers
 /// have fp64, incomplete factors no 16 bits. Multigrid has fp64 in the place of fp32 where a
-/// symmetric matrix' diagonal spans more than 2^24.
+/// symmetric matrix' diagonal spans more than 2^24; `reason` says so.
 Precision first_precision(Candidate const& candidate, Precision asked);
 
 /// What a solver was asked for, as far as it narrows the choice.

@@ -37,7 +37,7 @@ auto Preconditioners<Exec>::hierarchy_of(Exec const& exec, PreconditionerKind ki
     single_->smoother = kind == PreconditionerKind::Chebyshev  ? Smoother::Chebyshev
                         : kind == PreconditionerKind::L1Jacobi ? Smoother::L1Jacobi
                                                                : Smoother::GaussSeidel;
-    single_->steps = amg_options_.steps;
+    single_->steps = amg_options_.steps_or_two();
     return *single_;
   }
   if (amg_) return *amg_;

@@ -78,6 +78,21 @@ struct MultiplyAbreast {
         return add<Rows, Matrix::slice_rows, 1>(row, values, width, x, A.numbers() + first);
     }
   }
+  /// Asks for the part of the next slice's values that stands where `count` rows stand in theirs:
+  /// rows of a slice take lines of memory far from each other, which nothing else foresees.
+  STRATA_INLINE void ask_for_next(std::int64_t row, std::int64_t count) const {
+#ifdef __GNUC__
+    constexpr std::int64_t slice_rows = Matrix::slice_rows, line = 64;
+    std::int64_t const next = row / slice_rows + 1;
+    if (next * slice_rows >= range.end) return;
+    EllSlice const& slice = A.slice(next);
+    auto const* const first = reinterpret_cast<char const*>(A.values() + slice.values);
+    std::int64_t const bytes = std::int64_t(slice.width) * std::int64_t(sizeof(Value)),
+                       begin = row % slice_rows * bytes / line * line;
+    for (std::int64_t at = begin; at < begin + count * bytes; at += line)
+      __builtin_prefetch(first + at);
+#endif
+  }
   /// `Stride` from a slot's column to the next one's; `Next` from a row's to the next row's, 0
   /// where columns are distances that rows share.
   template <int Rows, int Stride, int Next, class Column>
@@ -104,7 +119,10 @@ STRATA_INLINE void take_rows(Kernel const& kernel, std::int64_t begin, std::int6
   constexpr int at_once = 4;
   std::int64_t row = begin;
   for (; row < end && row % at_once != 0; ++row) kernel.template take<1>(row);
-  for (; row + at_once <= end; row += at_once) kernel.template take<at_once>(row);
+  for (; row + at_once <= end; row += at_once) {
+    kernel.ask_for_next(row, at_once);
+    kernel.template take<at_once>(row);
+  }
   for (; row < end; ++row) kernel.template take<1>(row);
 }
 template <class Kernel>

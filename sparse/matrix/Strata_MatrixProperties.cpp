@@ -132,13 +132,14 @@ double largest_row(Exec const& exec, Matrix const& A) {
 // Random numbers over the square root of the diagonal's absolute value, by global row.
 template <class Exec, class Rows>
 void fill_scaled(Exec const& exec, Wide<Exec> const& d, Rows const& old_row, std::int64_t first,
-                 std::uint64_t seed, Wide<Exec> const& x) {
+                 std::uint64_t seed, Wide<Exec> const& x, Wide<Exec> const& y) {
   Kokkos::parallel_for(
       "strata::sparse::is_symmetric::fill",
       detail::RowPolicy<Exec>(exec, 0, static_cast<std::int64_t>(old_row.extent(0))),
       KOKKOS_LAMBDA(std::int64_t i) {
-        double const size = Kokkos::sqrt(Kokkos::abs(d(i)));
-        x(i) = (2 * uniform(seed, first + old_row(i)) - 1) / (size > 0 ? size : 1);
+        double const size = Kokkos::sqrt(Kokkos::abs(d(i))), factor = 1 / (size > 0 ? size : 1);
+        x(i) = factor * (2 * uniform(seed, first + old_row(i)) - 1);
+        y(i) = factor * (2 * uniform(seed + 1, first + old_row(i)) - 1);
       });
 }
 
@@ -192,7 +193,12 @@ Vector<double, typename Exec::memory_space> diagonal(Exec const& exec,
 
 template <class Exec>
 DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A) {
-  auto const d = diagonal(exec, A);
+  return kind_of_diagonal(exec, A, diagonal(exec, A));
+}
+
+template <class Exec>
+DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A,
+                              Vector<double, typename Exec::memory_space> const& d) {
   std::int64_t const none = A.rows();
   auto const found = count_diagonal(exec, d, A.order().old_row, none);
   auto const& comm = A.comm();
@@ -237,16 +243,20 @@ double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A) {
 
 template <class Exec>
 bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A) {
+  return is_symmetric(exec, A, diagonal(exec, A));
+}
+
+template <class Exec>
+bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A,
+                  Vector<double, typename Exec::memory_space> const& d) {
   Region const region(exec, "strata::sparse::is_symmetric");
   auto const vector = [&] {
     return A.comm().agree(
         [&] { return A.template allocate<double>(exec, "strata::sparse::is_symmetric"); });
   };
   auto const x = vector(), y = vector(), Ax = vector(), Ay = vector();
-  auto const d = diagonal(exec, A);
   for (std::uint64_t pair = 0; pair < 2; ++pair) {
-    fill_scaled(exec, d, A.order().old_row, A.first_row(), 2 * pair + 1, x);
-    fill_scaled(exec, d, A.order().old_row, A.first_row(), 2 * pair + 2, y);
+    fill_scaled(exec, d, A.order().old_row, A.first_row(), 2 * pair + 1, x, y);
     A.multiply(exec, x, Ax);
     A.multiply(exec, y, Ay);
     auto sums = difference(exec, x, Ax, y, Ay, A.rows());
@@ -286,10 +296,14 @@ DistributedMatrix<Exec> DistributedMatrix<Exec>::scaled(
   template Vector<double, Space::memory_space> diagonal(Space const&,                         \
                                                         DistributedMatrix<Space> const&);     \
   template DiagonalKind kind_of_diagonal(Space const&, DistributedMatrix<Space> const&);      \
+  template DiagonalKind kind_of_diagonal(Space const&, DistributedMatrix<Space> const&,       \
+                                         Vector<double, Space::memory_space> const&);         \
   template ColumnForms column_forms(Space const&, DistributedMatrix<Space> const&);           \
   template RowKind kind_of_rows(Space const&, DistributedMatrix<Space> const&);               \
   template double norm_inf(Space const&, DistributedMatrix<Space> const&);                    \
   template bool is_symmetric(Space const&, DistributedMatrix<Space> const&);                  \
+  template bool is_symmetric(Space const&, DistributedMatrix<Space> const&,                   \
+                             Vector<double, Space::memory_space> const&);                     \
   template DistributedMatrix<Space> DistributedMatrix<Space>::scaled(                         \
       Space const&, Vector<double, Space::memory_space> const&,                               \
       Vector<double, Space::memory_space> const&, Vector<double, Space::memory_space> const&) \

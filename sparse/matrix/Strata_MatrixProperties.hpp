@@ -28,6 +28,10 @@ struct DiagonalKind {
 /// What its diagonal is. Collective, fences.
 template <class Exec>
 DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A);
+/// The same where the diagonal d is known.
+template <class Exec>
+DiagonalKind kind_of_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A,
+                              Vector<double, typename Exec::memory_space> const& d);
 
 /// How the slices of all ranks store their columns; collective, fences.
 struct ColumnForms {
@@ -69,6 +73,10 @@ double norm_inf(Exec const& exec, DistributedMatrix<Exec> const& A);
 ///          difference a_ij - a_ji above some 1e-11 n sqrt(a_ii a_jj) is found with near certainty.
 template <class Exec>
 bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A);
+/// The same where the diagonal d is known.
+template <class Exec>
+bool is_symmetric(Exec const& exec, DistributedMatrix<Exec> const& A,
+                  Vector<double, typename Exec::memory_space> const& d);
 
 }  // namespace strata::sparse
 

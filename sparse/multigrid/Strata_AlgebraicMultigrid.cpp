@@ -132,19 +132,19 @@ AlgebraicMultigrid<Exec, Scalar>::Impl::Impl(Exec const& exec,
   for (auto source : hierarchy.levels) {
     bool const direct =
         coarse_ == CoarseSolve::Direct && levels_.size() + 1 == hierarchy.levels.size();
-    if (!direct) detail::require_diagonal(exec, source.A);
     if (!direct && sweeps() && source.A.order().is_natural) {  // a level alone
       source.A = source.A.coloured(exec);
       takes_natural = true;
     }
+    auto const own = diagonal(exec, source.A);
+    if (!direct) detail::require_diagonal(exec, source.A, own);
     if (takes_natural && levels_.empty()) caller_row_ = source.A.order().old_row;
     std::int64_t const room = source.A.rows() + std::max({source.A.halo(), source.R.halo(), above});
     comm_.agree([&] {
       d.push_back(zeros<Wide>(exec, "d", room));
       inverse.push_back(zeros<Wide>(exec, "inverse", room));
     });
-    detail::find_power_scales(exec, diagonal(exec, source.A), source.A.rows(), d.back(),
-                              inverse.back());
+    detail::find_power_scales(exec, own, source.A.rows(), d.back(), inverse.back());
     comm_.agree([&] {
       Level level;
       level.r = zeros<Vec>(exec, "r", source.A.rows());

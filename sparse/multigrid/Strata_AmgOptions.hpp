@@ -67,14 +67,17 @@ struct AmgOptions {
   /// them.
   bool keeps_patterns = false;
   Smoother smoother = Smoother::Automatic;  ///< smoother of all levels
-  /// Steps of Chebyshev and L1Jacobi, before and after; 2 become 4 where classical levels meet the
-  /// slivers of a mesh.
-  int steps = 2;
+  /// Steps of Chebyshev and L1Jacobi, before and after. 0: two, and four where classical levels
+  /// meet the slivers of a mesh.
+  int steps = 0;
   /// Storage of the coarse levels; their order is the smoother's.
   MatrixOptions matrix;
   /// Called on each rank after each step with the part of the levels' making that is done, 0 to 1,
   /// as if the steps took what they take for a seven-point stencil.
   std::function<void(double)> on_progress = {};
+
+  /// Steps where no sliver is met.
+  int steps_or_two() const { return steps > 0 ? steps : 2; }
 };
 
 }  // namespace strata::sparse

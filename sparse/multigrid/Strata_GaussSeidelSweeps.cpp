@@ -31,7 +31,7 @@ GaussSeidelSweeps<Exec, Scalar>::Impl::Impl(Exec const& exec, DistributedMatrix<
     STRATA_REQUIRE(ValueError, sweeps >= 1, "Gauss-Seidel: ", sweeps,
                    " sweeps, must be at least 1");
   });
-  detail::require_diagonal(exec, given);
+  detail::require_diagonal(exec, given, diagonal(exec, given));
   auto const A = given.coloured(exec);
   Vector<double, MemorySpace> d, spare;
   comm.agree([&] {

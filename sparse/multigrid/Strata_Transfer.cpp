@@ -44,6 +44,26 @@ struct PlacedRows {
   }
 };
 
+// The values of a source's rows where `like` has the same entries.
+template <class Exec, class Matrix, class Source>
+Matrix refilled(Exec const& exec, Matrix const& like, Source const& source) {
+  auto const values = strata::allocate<Kokkos::View<double*, typename Exec::memory_space>>(
+      exec, "strata::sparse::EllMatrix::values", like.stored());
+  Kokkos::parallel_for(
+      "strata::sparse::Transfer::refilled",
+      detail::RowPolicy<Exec>(exec, 0, Matrix::padded(like.rows())), KOKKOS_LAMBDA(std::int64_t i) {
+        auto const row = like.row(i);
+        std::int64_t at = row.first;
+        if (i < like.rows())
+          source(i, [&](std::int64_t, double value) {
+            values(at) = value;
+            at += row.stride;
+          });
+        for (; at < row.first + row.width * row.stride; at += row.stride) values(at) = 0;
+      });
+  return like.with_values(values);
+}
+
 // y = A x, or y += A x
 template <class Exec, class Matrix, class Scalar>
 void apply_rows(Exec const& exec, Matrix const& A, std::int64_t rows, Scalar const* x, Scalar* y,
@@ -112,24 +132,27 @@ Transfer<Exec>::Transfer(Exec const& exec, DistributedMatrix<Exec> const& to,
 template <class Exec>
 template <class Source>
 void Transfer<Exec>::store(Exec const& exec, DistributedMatrix<Exec> const& to,
-                           DistributedMatrix<Exec> const& from, Source const& source) {
+                           DistributedMatrix<Exec> const& from, Source const& source,
+                           Stored<fp64> const& like) {
   comm_ = to.comm();
   rows_ = to.rows();
   columns_ = from.rows();
-  auto const stored = make_ell_matrix<double, std::int32_t>(
-      exec, rows_, columns_,
-      PlacedRows<Source, MemorySpace>{source, to.order().old_row, from.order().new_row});
+  PlacedRows<Source, MemorySpace> const rows{source, to.order().old_row, from.order().new_row};
+  auto const stored = like.rows() > 0
+                          ? refilled(exec, like, rows)
+                          : make_ell_matrix<double, std::int32_t>(exec, rows_, columns_, rows);
   entries_ = stored.entries();
   stored_ = stored;
 }
 
 template <class Exec>
 Transfer<Exec>::Transfer(Exec const& exec, DistributedMatrix<Exec> const& to,
-                         DistributedMatrix<Exec> const& from, detail::BlockCsr<Exec> const& P) {
+                         DistributedMatrix<Exec> const& from, detail::BlockCsr<Exec> const& P,
+                         Stored<fp64> const& like) {
   if (P.height * P.width == 1)
-    store(exec, to, from, P.nodes.ref());
+    store(exec, to, from, P.nodes.ref(), like);
   else
-    store(exec, to, from, detail::BlockRows<MemorySpace>::of(P));
+    store(exec, to, from, detail::BlockRows<MemorySpace>::of(P), like);
   exec.fence("strata::sparse::Transfer::stored");
 }
 
@@ -137,14 +160,15 @@ template <class Exec>
 Transfer<Exec>::Transfer(Exec const& exec, DistributedMatrix<Exec> const& to,
                          DistributedMatrix<Exec> const& from,
                          detail::TransposedIndex<Exec> const& index,
-                         detail::BlockCsr<Exec> const& P) {
+                         detail::BlockCsr<Exec> const& P, Stored<fp64> const& like) {
   if (P.height * P.width == 1)
     store(exec, to, from,
-          detail::TransposedRows<MemorySpace>{index.begin, index.place, P.nodes.ref()});
+          detail::TransposedRows<MemorySpace>{index.begin, index.place, P.nodes.ref()}, like);
   else
     store(exec, to, from,
           detail::TransposedBlockRows<MemorySpace>{index.begin, index.place,
-                                                   detail::BlockRows<MemorySpace>::of(P)});
+                                                   detail::BlockRows<MemorySpace>::of(P)},
+          like);
   exec.fence("strata::sparse::Transfer::stored");
 }
 

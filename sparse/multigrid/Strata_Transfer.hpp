@@ -42,11 +42,14 @@ class Transfer {
            HostRows const& rows);
 
   /// The matrix P between two of one rank, in the callers' orders. Fences. Throws MemoryError.
+  ///
+  /// `like`: where the same entries are stored already, in the same orders; with no rows: nowhere.
   Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
-           detail::BlockCsr<Exec> const& P);
+           detail::BlockCsr<Exec> const& P, Stored<fp64> const& like = {});
   /// Its transpose, by the index of its nodes.
   Transfer(Exec const& exec, DistributedMatrix<Exec> const& to, DistributedMatrix<Exec> const& from,
-           detail::TransposedIndex<Exec> const& index, detail::BlockCsr<Exec> const& P);
+           detail::TransposedIndex<Exec> const& index, detail::BlockCsr<Exec> const& P,
+           Stored<fp64> const& like = {});
 
   /// Rows of this rank.
   std::int64_t rows() const { return rows_; }
@@ -82,7 +85,7 @@ class Transfer {
  private:
   template <class Source>
   void store(Exec const& exec, DistributedMatrix<Exec> const& to,
-             DistributedMatrix<Exec> const& from, Source const& source);
+             DistributedMatrix<Exec> const& from, Source const& source, Stored<fp64> const& like);
   template <class Scalar>
   void require_vectors(Vector<Scalar, MemorySpace> const& x,
                        Vector<Scalar, MemorySpace> const& y) const;

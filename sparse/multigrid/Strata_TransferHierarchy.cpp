@@ -14,6 +14,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <variant>
 
 namespace strata::sparse {
 namespace {
@@ -22,8 +23,8 @@ void check(AmgOptions const& options, std::int64_t rows) {
   STRATA_REQUIRE(ValueError, options.max_levels >= 1, "AMG: ", options.max_levels, " levels");
   STRATA_REQUIRE(ValueError, options.strength >= 0 && options.strength < 1, "AMG: strength ",
                  options.strength, " must be in [0, 1)");
-  STRATA_REQUIRE(ValueError, options.steps >= 1, "AMG: ", options.steps,
-                 " steps of a smoother, must be at least 1");
+  STRATA_REQUIRE(ValueError, options.steps >= 0, "AMG: ", options.steps,
+                 " steps of a smoother, must be at least 1, or 0 for the usual number");
   int const size = options.block_size;
   STRATA_REQUIRE(ValueError, size >= 0 && size <= detail::most_block_size, "AMG: blocks of ", size,
                  ", must be up to ", detail::most_block_size, ", 0 to find them");
@@ -130,8 +131,15 @@ void add_levels_on_device(Exec const& exec, AmgOptions const& options,
     auto const coarse = matrix_of(exec, comm, next->coarse.A, how);
     tell(options, hierarchy, 0.8);
     auto const P = detail::with_rows_in(exec, next->P, level.unit);
-    fine.P = Transfer<Exec>(exec, fine.A, coarse, P);
-    fine.R = Transfer<Exec>(exec, coarse, fine.A, next->R, is_symmetric ? P : next->P);
+    bool const is_natural = fine.A.order().is_natural && coarse.order().is_natural;
+    if (!is_natural) next->stored_P = next->stored_R = {};
+    fine.P = Transfer<Exec>(exec, fine.A, coarse, P, next->stored_P);
+    fine.R =
+        Transfer<Exec>(exec, coarse, fine.A, next->R, is_symmetric ? P : next->P, next->stored_R);
+    if (is_natural) {
+      next->stored_P = std::get<typename Transfer<Exec>::template Stored<fp64>>(fine.P.stored());
+      next->stored_R = std::get<typename Transfer<Exec>::template Stored<fp64>>(fine.R.stored());
+    }
     hierarchy.levels.push_back({coarse, {}, {}, 0});
     level = next->coarse;
     if (!options.keeps_patterns) *next = {};
@@ -170,7 +178,7 @@ bool has_slivers(Exec const& exec, Communicator const& comm,
 // Classical levels know the slow modes of slivers badly: their smoother must know more of them.
 template <class Exec>
 void smooth_slivers(AmgOptions const& options, TransferHierarchy<Exec>& hierarchy) {
-  if (hierarchy.smoother != Smoother::Chebyshev || options.steps != AmgOptions().steps) return;
+  if (hierarchy.smoother != Smoother::Chebyshev || options.steps > 0) return;
   hierarchy.steps = 4;
   hierarchy.least_part = 0.05;
 }
@@ -272,7 +280,7 @@ TransferHierarchy<Exec> make_algebraic_hierarchy(
   constexpr std::int64_t largest_direct = 1000;
   TransferHierarchy<Exec> hierarchy = single_level(A);
   hierarchy.smoother = chosen_smoother(exec, A, options);
-  hierarchy.steps = options.steps;
+  hierarchy.steps = options.steps_or_two();
   if (A.comm().size() == 1)
     A.comm().agree([&] { add_all_levels(exec, options, scale, kept, hierarchy); });
   else

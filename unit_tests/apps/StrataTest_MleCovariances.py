@@ -106,6 +106,22 @@ class MleCovariances(ProgramTest):
             self.assertIn(f"--fix: '{fixed}': the family spherical has no nu",
                           self.refused("--data", self.file, "--family", "spherical", "--fix", fixed))
 
+    def test_a_second_structure_keeps_what_is_fixed_and_has_intervals(self):
+        how = ["--data", self.file, "--family", "exponential+spherical"]
+        report = self.mle(*how, "--fix", "range_2=0.8,sigma2=0.2", "--profile-intervals")
+        self.assertEqual(report["fit"]["fixed"], ["sigma2", "nu", "range_2", "nu_2"])
+        self.assertEqual((report["theta"]["sigma2"], report["covariance"]["second"]["range"]), (0.2, 0.8))
+        intervals = {one["parameter"]: one for one in report["profile_intervals"]["intervals"]}
+        self.assertEqual(list(intervals), ["range", "nugget", "sigma2_2"])
+        self.assertLess(intervals["sigma2_2"]["lower"], report["covariance"]["second"]["sigma2"])
+        self.assertGreater(intervals["sigma2_2"]["upper"], report["covariance"]["second"]["sigma2"])
+        self.assertRegex(self.out, r"(?m)^  range of the second +0\.8  \(fixed\)$")
+        self.assertRegex(self.out, r"(?m)^  sigma2 of the second .*\n +95 % interval ")
+        for fixed, why in (("nu_2", "the family spherical has no nu"), ("range_2=", "'' is not a number"), ("sill_2", "or sigma2_2, range_2 or nu_2")):
+            self.assertIn(f"--fix: '{fixed}'", self.refused(*how, "--fix", fixed))
+            self.assertIn(why, self.refused(*how, "--fix", fixed))
+        self.assertIn("there is one structure alone", self.refused("--data", self.file, "--fix", "range_2=1"))
+
     def test_measures_chords(self):
         globe = self.places * [40, 30] + [-10, 30]
         file = self.write("globe.csv", "lon,lat,value", np.column_stack([globe, self.y]))
@@ -174,7 +190,10 @@ class MleCovariances(ProgramTest):
             rows.append(f"{x},{y},{math.sin(5 * x) + math.cos(4 * y) + draw.gauss(0, 0.4)}\n")
         field.write_text("x,y,value\n" + "".join(rows))
         shown = strata("mle", "--locations", field, "--anisotropy", "fit", "--json", self.path("r.json")).out
-        self.assertIsNone(json.loads(self.path("r.json").read_text())["standard_errors"]["further"]["angle"])
+        further = json.loads(self.path("r.json").read_text())["standard_errors"]["further"]
+        self.assertIsNone(further["angle"])
+        self.assertEqual(further["reasons"]["angle"], "the ratio may be 1, where there is no direction")
+        self.assertEqual((further["reasons"]["ratio"], further["reasons"]["range_2"]), ("", ""))
         self.assertRegex(shown, r"(?m)^  ratio +\S+ \+- ")
         self.assertRegex(shown, "(?m)^  angle +none: the ratio may be 1, where there is no direction$")
         self.assertNotIn("angle and ratio", shown)

@@ -198,6 +198,25 @@ TYPED_TEST(CovarianceFit, TheSecondVarianceKeepsItsBounds) {
   EXPECT_TRUE(found.second_at_bound[0]);
 }
 
+TYPED_TEST(CovarianceFit, KeepsWhatIsFixedOfASecondStructure) {
+  TypeParam const exec;
+  auto const field = field_of(exec, short_and_long(), synthetic_locations(200), 3);
+  for (auto const fixed : {"sigma2_2=0.7", "range_2=0.3", "sigma2=0.4"}) {
+    auto options = options_of_two(field);
+    fix_parameter(options, fixed, "--fix");
+    auto const found = fit(exec, field.at, field.values, options);
+    EXPECT_TRUE(found.converged) << fixed << " " << found.reason;
+    std::size_t fixed_ones = 0;
+    for (std::size_t k = 0; k < all_parameter_names.size(); ++k) {
+      if (!is_fixed(options, k)) continue;
+      ++fixed_ones;
+      EXPECT_EQ(parameter_of(found.theta, k), parameter_of(options.start, k)) << fixed;
+    }
+    EXPECT_EQ(fixed_ones, 3) << fixed;  // nu of neither is one
+    EXPECT_TRUE(also_estimated(found, options).second[0] != is_fixed(options, 4)) << fixed;
+  }
+}
+
 // At the end of the share all of the field is the second structure's.
 TEST(FitVariables, TheEndOfTheShareIsTheFirstStructures) {
   Kokkos::DefaultHostExecutionSpace const exec;

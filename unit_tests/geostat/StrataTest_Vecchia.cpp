@@ -3,8 +3,10 @@
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_SlowTrend.hpp"
 #include "StrataTest_Spaces.hpp"
+#include <core/problems/Strata_Random.hpp>
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
+#include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <geostat/vecchia/Strata_MaximinOrder.hpp>
 #include <geostat/vecchia/Strata_Vecchia.hpp>
 
@@ -94,6 +96,60 @@ TYPED_TEST(VecchiaTest, IsTheProductOfConditionalDensities) {
         EXPECT_NEAR(found.log_likelihood, expected, 1000 * ulp * size)
             << "n " << n << " m " << m << " grouped " << grouped;
       }
+}
+
+// In a cube, where places have many more near neighbours than in the plane.
+Locations in_a_cube(std::int64_t n) {
+  Locations at = synthetic_locations(n, 3);
+  at.further.emplace_back();
+  for (std::int64_t i = 0; i < n; ++i)
+    at.further[0].push_back(uniform(17, static_cast<std::uint64_t>(i), 0));
+  return at;
+}
+
+TYPED_TEST(VecchiaTest, IsTheProductOfConditionalDensitiesInACube) {
+  TypeParam const exec;
+  std::int64_t const n = 400;
+  auto const at = in_a_cube(n);
+  auto const y = some_values(n);
+  MaternCovariance const c{1.3, 0.6, 1.5, 0.1};
+  for (bool const grouped : {false, true}) {
+    auto const blocks = vecchia_blocks(at, {30, grouped}).blocks;
+    Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, blocks);
+    auto const found = model.log_likelihood(exec, c);
+    auto const expected =
+        static_cast<double>(slow_likelihood(c, at, Numbers(y.begin(), y.end()), blocks));
+    double const size = std::abs(found.log_det) + found.quadratic_form + static_cast<double>(n);
+    EXPECT_NEAR(found.log_likelihood, expected, 1000 * ulp * size) << grouped;
+  }
+}
+
+// Of fields with this covariance the approximate log-likelihood is less than the exact one by the
+// divergence of both in the mean, half the difference of the log-determinants. Of one field it may
+// be above.
+TYPED_TEST(VecchiaTest, LiesByTheDivergenceBelowTheExactLikelihoodInTheMean) {
+  TypeParam const exec;
+  std::int64_t const n = 400, fields = 60;
+  auto const at = in_a_cube(n);
+  MaternCovariance const c{1, 1, 1.5, 0.1};
+  auto const blocks = vecchia_blocks(at, {30, true}).blocks;
+  CovarianceFactor<TypeParam> factor(exec, c, at);
+  double sum = 0, squares = 0, largest = -HUGE_VAL, divergence = 0;
+  for (std::int64_t k = 0; k < fields; ++k) {
+    auto const y = synthetic_field(factor, 100 + static_cast<std::uint64_t>(k));
+    auto const exact = log_likelihood(exec, factor, y, Mean::None);
+    auto const near = Vecchia<TypeParam>(exec, at, y, Mean::None, blocks).log_likelihood(exec, c);
+    double const gap = near.log_likelihood - exact.log_likelihood;
+    divergence = (near.log_det - exact.log_det) / 2;
+    sum += gap, squares += gap * gap;
+    largest = std::fmax(largest, gap);
+  }
+  auto const count = static_cast<double>(fields);
+  double const mean = sum / count, deviation = std::sqrt(squares / count - mean * mean);
+  EXPECT_GT(divergence, 0.5);
+  EXPECT_NEAR(mean, -divergence, 4 * deviation / std::sqrt(count));
+  EXPECT_NEAR(deviation, std::sqrt(2 * divergence), 0.5 * std::sqrt(2 * divergence));
+  EXPECT_GT(largest, 0.5);
 }
 
 template <class Exec>

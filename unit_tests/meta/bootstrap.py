@@ -181,6 +181,14 @@ def wheels(copy):
     said, _ = copy.run("wheel", "--gpu", status=0, BUILDS="1", **nvcc)
     expect("a wheel for CUDA", said, f"The wheel: made by {places % '-gpu'} -DStrata_REQUIRE_BACKEND=CUDA",
            f"-DKokkos_DIR={copy.folder}/build/machine-gpu-kokkos-HOPPER90/lib/cmake/Kokkos", "The first time this takes about")
+    tree = copy.folder / "build/machine-gpu"
+    for text in ("apps/strata", "python/strata/_core.abi.so"):
+        copy.program(tree / text, "")
+    for mpi, place, words in (("ON", "-gpu-wheel", False), ("OFF", "-gpu", True)):  # what is compiled without MPI is taken
+        (tree / "CMakeCache.txt").write_text(f"Strata_ENABLE_TESTS:BOOL=ON\nStrata_ENABLE_MPI:BOOL={mpi}\n")
+        said, _ = copy.run("wheel", "--gpu", status=0, BUILDS="1", **nvcc)
+        expect(f"a wheel beside a tree with MPI {mpi}", said, f"The wheel: made by {copy.folder} {copy.folder}/build/machine{place} ")
+        assert ("What is compiled in build/machine-gpu is taken" in said) == words, said
     copy.program("hipcc", "")
     said, _ = copy.run("wheel", "--gpu", HAS="HIP", STRATA_GPU_ARCH="gfx942")
     expect("a wheel for ROCm", said, "a wheel for ROCm is not made", "pip install .")
@@ -241,12 +249,10 @@ def mirror_of(copy):
 
 def systems(copy):
     """Both private systems are made at the same time, and once. In the first one, --openmp links the OpenBLAS for OpenMP."""
-    if not pathlib.Path("/usr/lib/apt/apt-helper").exists():
-        return
     rooms = copy.folder / "rooms"
     rooms.mkdir()
-    for name in ("trixie", "sid"):
-        os.mkfifo(rooms / name)
+    os.mkfifo(rooms / "trixie")
+    os.mkfifo(rooms / "sid")
     given = mirror_of(copy) | {"ROOMS": str(rooms)}
     copy.program("mmdebstrap", MMDEBSTRAP)
     said, asked = copy.run("systems", "--trilinos", **given)
@@ -274,10 +280,24 @@ tar -cf - -T /dev/null
 """
 
 
+def users(copy):
+    """A shell takes a system without the checks' packages, but the tests' where that is there already."""
+    given = mirror_of(copy) | {"BUILDS": "1", "LACKS": "1", "XDG_CACHE_HOME": "/dev/null/pigeon"}
+    copy.program("mmdebstrap", 'echo "made $*" >>"$LOG"; tar -cf - -T /dev/null')
+    copy.program("bwrap", 'echo "from $2" >>"$LOG"; while [ "$1" != -- ]; do shift; done; shift; exec "$@"')
+    for made in (1, 0):
+        _, asked = copy.run("shell", "--openmp", "--", "true", **given)
+        expect("a user's system", asked, f"from {copy.folder}/build/root-program/usr")
+        assert asked.count("made ") == made and "doxygen" not in asked and "sid main" not in asked, asked
+    _, asked = copy.run("systems", **given)
+    expect("the tests' system", asked, "made ", "doxygen", "sid main")
+    _, asked = copy.run("shell", "--openmp", "--", "true", **given, CXXFLAGS="-g")
+    expect("the tests' system, which is there", asked, f"from {copy.folder}/build/root/usr")
+    assert "made " not in asked, asked
+
+
 def cache(copy):
     """A system is made once for all checkouts; where the cache can't be used, in build/. Old ones go, and those that are too many."""
-    if not pathlib.Path("/usr/lib/apt/apt-helper").exists():
-        return
     other = Copy(copy.source, copy.folder.parent / "other")
     home = copy.folder.parent / "cache-home"
     given = {}
@@ -294,8 +314,7 @@ def cache(copy):
     made(copy, kept=True, times=1)
     made(other, kept=True, times=0)
     stamp = (copy.folder / "build/root").resolve() / ".stamp"
-    fifteen_days_ago = time.time() - 15 * 86400
-    os.utime(stamp, (fifteen_days_ago, fifteen_days_ago))
+    os.utime(stamp, (time.time() - 15 * 86400,) * 2)
     made(other, kept=True, times=1)
 
     # Two others: the older one goes, unless it is in use. What is in use has a shared lock.
@@ -323,8 +342,8 @@ def cache(copy):
     (copy.programs / "tar").unlink()
     shutil.rmtree(copy.folder / "build/root")
     waits = copy.folder / "waits"
-    for name in (waits, pathlib.Path(f"{waits}.begun")):
-        os.mkfifo(name)
+    os.mkfifo(waits)
+    os.mkfifo(f"{waits}.begun")
     with concurrent.futures.ThreadPoolExecutor() as pool:
         first = pool.submit(made, copy, kept=True, times=1, WAITS=str(waits))
         pathlib.Path(f"{waits}.begun").read_text()
@@ -334,8 +353,8 @@ def cache(copy):
         first.result()
 
     copy.log = copy.folder.parent / "clean.log"
-    said, _ = copy.run("clean", "--cache", **given[copy])
-    assert not (home / "strata").exists() and not (copy.folder / "build").exists(), said
+    copy.run("clean", "--cache", **given[copy])
+    assert not (home / "strata").exists() and not (copy.folder / "build").exists()
 
 
 def parts(copy, source):
@@ -428,7 +447,8 @@ def main():
     help_text = subprocess.run([source / "bootstrap", "--help"], capture_output=True, text=True, check=True).stdout
     expect("--help", help_text, "--gpu", "--openmp", "STRATA_GPU_ARCH", "STRATA_KOKKOS_SOURCE", "STRATA_KOKKOS_KERNELS_SOURCE")
     container(source)
-    for part in (refusals, gpus, threads, wheels, shells, systems, cache, lambda copy: parts(copy, source), lambda copy: sources(copy, source)):
+    with_apt = (systems, users, cache) if pathlib.Path("/usr/lib/apt/apt-helper").exists() else ()
+    for part in (refusals, gpus, threads, wheels, shells, *with_apt, lambda copy: parts(copy, source), lambda copy: sources(copy, source)):
         with tempfile.TemporaryDirectory() as folder:
             part(Copy(source, pathlib.Path(folder).resolve() / "copy"))
     print("bootstrap: options, errors, architectures, sources and hints are as they should be")

@@ -62,7 +62,6 @@ LONGER_FUNCTIONS = {
     "python/strata/ooc.py": 120,
     "unit_tests/core/io/StrataTest_MatrixMarket.cpp": 80,
     "unit_tests/core/io/StrataTest_Npy.cpp": 70,
-    "unit_tests/meta/bootstrap.py": 70,
 }
 
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.M)

@@ -117,6 +117,26 @@ def test_fits_sums(neighbours: int) -> None:
     assert found.predict(places[:2]).variance[0] < found.covariance.sigma2 + found.covariance.second.sigma2
 
 
+def test_a_second_structure_keeps_what_is_fixed_and_has_intervals() -> None:
+    truth = geostat.Exponential(1.0, 0.04, 0.02) + geostat.Exponential(1.0, 0.6)
+    places = np.random.default_rng(5).random((150, 2))
+    values = geostat.synthetic_field(truth, places, seed=2)
+    found = geostat.fit(places, values, start=truth, fixed=["nugget", "range_2"])
+    second = found.covariance.second
+    assert second is not None and second.range == 0.6 and second.sigma2 != 1.0 and found.covariance.nugget == 0.02
+    errors = found.standard_errors()
+    assert errors.of_second[0] > 0 and np.isnan(errors.of_second[1])
+    interval = found.profile_interval("sigma2_2", tolerance=0.05)
+    assert interval.parameter == "sigma2_2" and interval.lower < second.sigma2 < interval.upper
+    for fixed, match in (("nu_2", "nu_2 can't be fixed: the family exponential has none"), ("sigma2_3", "no parameter 'sigma2_3'")):
+        with pytest.raises(ValueError, match=match):
+            geostat.fit(places, values, start=truth, fixed=fixed)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="range_2 can't be fixed: there is one structure alone"):
+        geostat.fit(places, values, family="exponential", fixed=["range_2"])
+    with pytest.raises(ValueError, match="range_2 is fixed"):
+        found.profile_interval("range_2")
+
+
 @pytest.mark.parametrize("family", ["exponential", "gaussian", "spherical", "powered"])
 def test_fits_each_family(family: Any) -> None:
     found = geostat.fit(PLACES, VALUES, family=family)

@@ -147,6 +147,17 @@ def test_a_wheel_for_cuda_12_names_its_packages(project: Project) -> None:
     assert project.made().name.startswith("strata_solvers-1.2.3+cu12-")
 
 
+def test_mpi_stays_with_the_machine(project: Project) -> None:
+    deep = project.library("libdeep.so.2", 5)
+    mpi = project.library("libmpi.so.40", 6, str(deep), "-Wl,--enable-new-dtags,-rpath,/mpi/lib")
+    pigeon = project.library("libpigeon.so.1", 7)
+    project.carried(project.wheel([pigeon, mpi]))
+    assert project.made().name == f"strata_solvers-1.2.3-cp312-abi3-linux_{MACHINE}.whl"
+    site = project.installed()
+    assert [path.name for path in (site / "strata_solvers.libs").iterdir()] == ["stapigeon.so.1"]
+    assert answer(site, deep, mpi) == 13
+
+
 PORTABLE = """cmake_minimum_required(VERSION 3.25)
 project(pigeon LANGUAGES C)
 include(%s)

@@ -108,54 +108,10 @@ strata_covariance given_of(Covariance const& from) {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> second_names = {"sigma2_2", "range_2", "nu_2"};
-
-double number_of(std::string_view text, std::string_view item) {
-  double value = 0;
-  char const* const wrong = parse_number(text, value);
-  STRATA_REQUIRE(ValueError, !wrong, "fixed: '", item, "': '", text, "' ", wrong);
-  return value;
-}
-
-void fix_first(FitOptions& fit, std::size_t k, std::optional<double> value) {
-  STRATA_REQUIRE(ValueError, k != 2 || has_shape(fit.start.family), "fixed: the family ",
-                 name_of(fit.start.family), " has no nu");
-  fit.fixed[k] = true;
-  if (!value) return;
-  auto parameters = parameters_of(fit.start);
-  parameters[k] = *value;
-  fit.start = with_parameters(fit.start, parameters);
-}
-
-void fix_second(FitOptions& fit, std::size_t k, std::optional<double> value) {
-  STRATA_REQUIRE(ValueError, fit.start.second, "fixed: '", second_names[k],
-                 "': there is one structure alone");
-  auto& second = *fit.start.second;
-  STRATA_REQUIRE(ValueError, k != 2 || has_shape(second.family), "fixed: the family ",
-                 name_of(second.family), " has no nu");
-  fit.fixed_second[k] = true;
-  if (value) (k == 0 ? second.sigma2 : k == 1 ? second.range : second.nu) = *value;
-}
-
-void fix(FitOptions& fit, std::string_view item) {
-  auto const equals = std::min(item.find('='), item.size());
-  auto const name = item.substr(0, equals);
-  std::optional<double> value;
-  if (equals < item.size()) value = number_of(item.substr(equals + 1), item);
-  auto const first = std::find(parameter_names.begin(), parameter_names.end(), name);
-  if (first != parameter_names.end())
-    return fix_first(fit, static_cast<std::size_t>(first - parameter_names.begin()), value);
-  auto const second = std::find(second_names.begin(), second_names.end(), name);
-  STRATA_REQUIRE(ValueError, second != second_names.end(), "fixed: '", item,
-                 "' is none of sigma2, range, nu, nugget, sigma2_2, range_2 and nu_2, with or "
-                 "without =VALUE");
-  fix_second(fit, static_cast<std::size_t>(second - second_names.begin()), value);
-}
-
 void fix_all(FitOptions& fit, std::string_view list) {
   while (!list.empty()) {
     auto const comma = std::min(list.find(','), list.size());
-    fix(fit, list.substr(0, comma));
+    fix_parameter(fit, list.substr(0, comma), "fixed");
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
 }

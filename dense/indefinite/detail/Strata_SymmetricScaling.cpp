@@ -19,7 +19,7 @@ constexpr int no_exponent = -100000;  // of a zero
 constexpr int largest_power = 1000;
 
 // The exponent of a magnitude, 2^e <= |a| < 2^(e+1); of what is not finite 1024.
-KOKKOS_INLINE_FUNCTION int exponent_of(double a) {
+KOKKOS_INLINE_FUNCTION int binary_exponent(double a) {
   auto const bits = Kokkos::bit_cast<std::uint64_t>(a);
   int const biased = static_cast<int>(bits >> 52) & 0x7ff;
   if (biased > 0) return biased - 1023;
@@ -52,7 +52,7 @@ void largest_exponents(ExecutionSpace const& exec, SymmetricLines const& A, Expo
           Kokkos::parallel_reduce(
               Kokkos::TeamVectorRange(team, A.begin(l), A.end(l)),
               [&](std::int64_t k, int& most) {
-                int const e = exponent_of(a[k]) + of_line + p(k);
+                int const e = binary_exponent(a[k]) + of_line + p(k);
                 if (e > found(k, t)) found(k, t) = e;
                 if (e > most) most = e;
               },

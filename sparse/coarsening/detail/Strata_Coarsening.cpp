@@ -175,11 +175,11 @@ std::uint64_t pattern_of(Exec const& exec, LocalCsr<Exec> const& A) {
   Kokkos::parallel_reduce(
       "strata::sparse::pattern_of", RowPolicy<Exec>(exec, 0, A.rows),
       KOKKOS_LAMBDA(std::int64_t i, std::uint64_t& sum) {
+        std::uint64_t own = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15ull;
+        own = (own ^ (own >> 31)) * 0xbf58476d1ce4e5b9ull;
         for (std::int64_t k = rows.begin(i); k < rows.begin(i + 1); ++k) {
-          std::uint64_t x =
-              (static_cast<std::uint64_t>(i) << 32) | static_cast<std::uint32_t>(rows.column(k));
-          x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15ull;
-          x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9ull;
+          std::uint64_t const x =
+              (own ^ static_cast<std::uint32_t>(rows.column(k))) * 0x94d049bb133111ebull;
           sum += x ^ (x >> 32);
         }
       },

@@ -36,6 +36,8 @@ struct Coarsening {
   bool is_classical = false;       ///< P interpolates from coarse rows
   bool is_smoothed = true;         ///< P is, else P0
   BlockCsr<Exec> AP;
+  /// P and R as levels in natural order store them; no rows: nothing is known.
+  EllMatrix<double, std::int32_t, typename Exec::memory_space> stored_P, stored_R;
 };
 
 /// A hierarchy's levels, for new values of its finest matrix.

@@ -39,11 +39,9 @@ struct SumRowsByThread {
     auto* const memory = static_cast<double*>(
         team.team_scratch(0).get_shmem(static_cast<std::size_t>(bytes(log_size) * threads)));
     if (item >= list.count) return;
-    double* const sums = Counts ? nullptr : memory;
-    auto* const keys = reinterpret_cast<std::int32_t*>(
-        Counts ? memory : memory + (std::int64_t{1} << log_size) * threads);
-    ThreadTable table{log_size, threads, Counts ? nullptr : sums + team.team_rank(),
-                      keys + team.team_rank()};
+    std::int64_t const slots = (std::int64_t{1} << log_size) * threads, own = team.team_rank();
+    auto* const keys = reinterpret_cast<std::int32_t*>(Counts ? memory : memory + slots);
+    ThreadTable table{log_size, threads, Counts ? nullptr : memory + own, keys + own};
     make(table, list(item));
   }
 

@@ -242,7 +242,7 @@ void sum_by_sizes(Exec const& exec, Terms const& terms, std::int64_t rows, Width
     bool const is_large = size + 1 == TableSizes::sizes;
     if (is_large) {
       constexpr std::int64_t budget = std::int64_t{1} << 28;
-      while (2 * (std::int64_t{1} << kernel.log_size) < 3 * sizes.most) ++kernel.log_size;
+      kernel.log_size = TableSizes::log_of_largest(sizes.most);
       auto const bytes = static_cast<std::int64_t>(Kernel::bytes(kernel.log_size));
       kernel.groups =
           std::clamp<std::int64_t>(budget / bytes, 1, std::min<std::int64_t>(count, 4096));

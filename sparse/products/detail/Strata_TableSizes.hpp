@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_DETAIL_TABLE_SIZES_HPP
 #define STRATA_SPARSE_DETAIL_TABLE_SIZES_HPP
 
+#include <core/Strata_Errors.hpp>
 #include <sparse/formats/detail/Strata_LocalCsr.hpp>
 
 #include <cstdint>
@@ -36,6 +37,15 @@ struct TableSizes {
     int k = 0;
     while (k + 1 < sizes && 2 * (std::int64_t{1} << (k + least)) < 3 * columns) ++k;
     return k;
+  }
+  /// The logarithm of the slots of a table in the device's memory with such room. Throws ShapeError
+  /// for more than 2^31: slots are numbered in 32 bits.
+  static int log_of_largest(std::int64_t columns) {
+    int log_size = least + sizes - 1;
+    while (2 * (std::int64_t{1} << log_size) < 3 * columns) ++log_size;
+    STRATA_REQUIRE(ShapeError, log_size <= 31, "product: a row of up to ", columns,
+                   " columns needs a table of 2^", log_size, " slots, more than 2^31");
+    return log_size;
   }
 };
 

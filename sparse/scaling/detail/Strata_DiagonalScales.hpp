@@ -6,6 +6,7 @@
 #include <sparse/formats/detail/Strata_Extents.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/scaling/detail/Strata_PowersOfTwo.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -16,8 +17,9 @@ namespace strata::sparse::detail {
 /// Throws   ValueError on all ranks, with the row, where a diagonal entry is 0 or missing.
 ///          Collective; fences.
 template <class Exec>
-void require_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A) {
-  auto const kind = kind_of_diagonal(exec, A);
+void require_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A,
+                      Vector<double, typename Exec::memory_space> const& d) {
+  auto const kind = kind_of_diagonal(exec, A, d);
   A.comm().agree([&] {
     STRATA_REQUIRE(ValueError, kind.zero == 0, "Gauss-Seidel: ", kind.zero,
                    " diagonal entries are 0 or missing; the first row that is not positive is ",
@@ -35,10 +37,10 @@ void find_power_scales(Exec const& exec,
   Kokkos::parallel_for(
       "strata::sparse::find_power_scales", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {
-        double const k = Kokkos::round(0.5 * Kokkos::log2(Kokkos::abs(diagonal(i))));
+        int const k = rounded_log2_of_root(diagonal(i));
         bool const usable = k > -500 && k < 500;
-        d(i) = usable ? Kokkos::exp2(-k) : 1;
-        inverse(i) = usable ? Kokkos::exp2(k) : 1;
+        d(i) = usable ? power_of_two(-k) : 1;
+        inverse(i) = usable ? power_of_two(k) : 1;
       });
 }
 

@@ -22,6 +22,15 @@ using Wide = Vector<double, typename Exec::memory_space>;
 
 constexpr double held = -1;  // the label of a part with a row whose entries do not add up to 0
 
+// The sum of what each row adds to a count.
+template <class Exec, class Count>
+std::int64_t counted(Exec const& exec, char const* label, std::int64_t rows, Count const& count) {
+  std::int64_t found = 0;
+  Kokkos::parallel_reduce(label, RowPolicy<Exec>(exec, 0, rows), count, found);
+  exec.fence(label);
+  return found;
+}
+
 // Whether the entries of a row add up to 0.
 template <class Matrix>
 KOKKOS_FUNCTION bool adds_up_to_zero(EllRows<Matrix> const& rows, std::int64_t row) {
@@ -37,40 +46,31 @@ KOKKOS_FUNCTION bool adds_up_to_zero(EllRows<Matrix> const& rows, std::int64_t r
 // floats: from each row a path of ever smaller rows ends at a row that is held.
 template <class Exec, class Matrix>
 std::int64_t count_first_rows(Exec const& exec, Matrix const& A) {
-  std::int64_t found = 0;
   EllRows<Matrix> const rows{A};
-  Kokkos::parallel_reduce(
-      "strata::sparse::FloatingParts::first_rows", RowPolicy<Exec>(exec, 0, A.rows()),
+  return counted(
+      exec, "strata::sparse::FloatingParts::first_rows", A.rows(),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
         bool is_first = true;
         rows(i,
              [&](std::int64_t j, double value) { is_first = is_first && !(value != 0 && j < i); });
         count += is_first && adds_up_to_zero(rows, i) ? 1 : 0;
-      },
-      found);
-  exec.fence("strata::sparse::FloatingParts::first_rows");
-  return found;
+      });
 }
 
 // Labels that are not `held`.
 template <class Exec>
 std::int64_t count_floating(Exec const& exec, Wide<Exec> const& label, std::int64_t rows) {
-  std::int64_t found = 0;
-  Kokkos::parallel_reduce(
-      "strata::sparse::FloatingParts::count", RowPolicy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) { count += label(i) != held ? 1 : 0; },
-      found);
-  exec.fence("strata::sparse::FloatingParts::count");
-  return found;
+  return counted(
+      exec, "strata::sparse::FloatingParts::count", rows,
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) { count += label(i) != held ? 1 : 0; });
 }
 
 // Parents of neighbours become the smaller of both; how many changed.
 template <class Exec, class Matrix>
 std::int64_t join_neighbours(Exec const& exec, Matrix const& A, Integers<Exec> const& parent) {
-  std::int64_t changed = 0;
   EllRows<Matrix> const rows{A};
-  Kokkos::parallel_reduce(
-      "strata::sparse::FloatingParts::join", RowPolicy<Exec>(exec, 0, A.rows()),
+  return counted(
+      exec, "strata::sparse::FloatingParts::join", A.rows(),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
         rows(i, [&](std::int64_t j, double value) {
           if (value == 0 || j == i || j >= A.rows()) return;
@@ -80,10 +80,7 @@ std::int64_t join_neighbours(Exec const& exec, Matrix const& A, Integers<Exec> c
           Kokkos::atomic_min(&parent(own < other ? other : own), own < other ? own : other);
           ++count;
         });
-      },
-      changed);
-  exec.fence("strata::sparse::FloatingParts::join");
-  return changed;
+      });
 }
 
 // Each row's parent becomes its root.
@@ -144,10 +141,9 @@ void spread(Exec const& exec, Integers<Exec> const& root, Wide<Exec> const& labe
 template <class Exec, class Matrix>
 std::int64_t take_from_halo(Exec const& exec, Matrix const& A, Integers<Exec> const& root,
                             Wide<Exec> const& label) {
-  std::int64_t changed = 0;
   EllRows<Matrix> const rows{A};
-  Kokkos::parallel_reduce(
-      "strata::sparse::FloatingParts::take", RowPolicy<Exec>(exec, 0, A.rows()),
+  return counted(
+      exec, "strata::sparse::FloatingParts::take", A.rows(),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
         rows(i, [&](std::int64_t j, double value) {
           if (value == 0 || j < A.rows()) return;
@@ -156,27 +152,20 @@ std::int64_t take_from_halo(Exec const& exec, Matrix const& A, Integers<Exec> co
           Kokkos::atomic_min(&label(root(i)), label(j));
           ++count;
         });
-      },
-      changed);
-  exec.fence("strata::sparse::FloatingParts::take");
-  return changed;
+      });
 }
 
 // Rows that reach a row of another rank and of another part, as where that one does not reach back.
 template <class Exec, class Matrix>
 std::int64_t count_differences(Exec const& exec, Matrix const& A, Wide<Exec> const& label) {
-  std::int64_t different = 0;
   EllRows<Matrix> const rows{A};
-  Kokkos::parallel_reduce(
-      "strata::sparse::FloatingParts::compare", RowPolicy<Exec>(exec, 0, A.rows()),
+  return counted(
+      exec, "strata::sparse::FloatingParts::compare", A.rows(),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
         rows(i, [&](std::int64_t j, double value) {
           count += value != 0 && j >= A.rows() && label(j) != label(i);
         });
-      },
-      different);
-  exec.fence("strata::sparse::FloatingParts::compare");
-  return different;
+      });
 }
 
 // mean(part) = the part's sum of x / rows, of this rank; a team a part.

@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/formats/detail/Strata_Norms.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
+#include <sparse/scaling/detail/Strata_PowersOfTwo.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -18,20 +19,24 @@ namespace {
 template <class Exec>
 using Wide = Vector<double, typename Exec::memory_space>;
 
-// 2^-round(share log2 |x|), 1 for what is no positive number; within 2^-1000 and 2^1000, which have
-// inverses.
-KOKKOS_INLINE_FUNCTION double power_of(double x, double share) {
-  double const size = Kokkos::abs(x), e = Kokkos::round(share * Kokkos::log2(size));
-  if (!(size > 0) || !(e > -2000 && e < 2000)) return 1;
-  return Kokkos::exp2(e < -1000 ? 1000 : e > 1000 ? -1000 : -e);
+// 2^-e within 2^-1000 and 2^1000, which have inverses; 1 where there is no e.
+KOKKOS_INLINE_FUNCTION double inverse_power(int e) {
+  constexpr int most = 1000;
+  if (e == no_exponent) return 1;
+  return power_of_two(e < -most ? most : e > most ? -most : -e);
 }
 
+enum class Part { Whole, Root };  // of a number, to which a power of two is near
+
 template <class Exec>
-void scales_of(Exec const& exec, Wide<Exec> const& x, double share, Wide<Exec> const& scales,
+void scales_of(Exec const& exec, Wide<Exec> const& x, Part part, Wide<Exec> const& scales,
                std::int64_t rows) {
+  bool const of_root = part == Part::Root;
   Kokkos::parallel_for(
       "strata::sparse::find_scales::powers", RowPolicy<Exec>(exec, 0, rows),
-      KOKKOS_LAMBDA(std::int64_t i) { scales(i) = power_of(x(i), share); });
+      KOKKOS_LAMBDA(std::int64_t i) {
+        scales(i) = inverse_power(of_root ? rounded_log2_of_root(x(i)) : rounded_log2(x(i)));
+      });
 }
 
 // largest(i) = max_j |a_ij right_j|
@@ -122,7 +127,7 @@ Range range_of(Exec const& exec, Communicator const& comm, Wide<Exec> const& sca
   Kokkos::parallel_reduce(
       "strata::sparse::find_scales::range", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, double& low, double& high) {
-        double const e = Kokkos::logb(scales(i));  // exact, as log2 need not be
+        double const e = BinaryParts::of(scales(i)).exponent;  // exact, as log2 need not be
         low = e < low ? e : low;
         high = e > high ? e : high;
       },
@@ -139,10 +144,11 @@ bool is_needed(Range const& range) {
 }
 
 template <class Exec>
-Scales<Exec> by_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A) {
+Scales<Exec> by_diagonal(Exec const& exec, DistributedMatrix<Exec> const& A, Wide<Exec> const& d) {
   Scales<Exec> found;
-  found.right = diagonal(exec, A);
-  scales_of(exec, found.right, 0.5, found.right, A.rows());
+  found.right = A.comm().agree(
+      [&] { return A.template allocate<double>(exec, "strata::sparse::find_scales"); });
+  scales_of(exec, d, Part::Root, found.right, A.rows());
   A.fill_halo(exec, found.right);
   found.left = found.right;
   return found;
@@ -159,7 +165,7 @@ Scales<Exec> by_maxima(Exec const& exec, DistributedMatrix<Exec> const& A, bool 
   Scales<Exec> found{ones(), ones()};
   auto const scale_rows = [&](auto const& stored) {
     row_maxima(exec, stored, found.right, found.left);
-    scales_of(exec, found.left, 1, found.left, A.rows());
+    scales_of(exec, found.left, Part::Whole, found.left, A.rows());
   };
   std::visit(
       [&](auto const& stored) {
@@ -167,7 +173,7 @@ Scales<Exec> by_maxima(Exec const& exec, DistributedMatrix<Exec> const& A, bool 
         auto const largest = ones();
         Kokkos::deep_copy(exec, largest, 0.0);
         column_maxima(exec, stored, found.left, largest);
-        scales_of(exec, largest, 1, found.right, A.rows());
+        scales_of(exec, largest, Part::Whole, found.right, A.rows());
         A.fill_halo(exec, found.right);
         if (!rows_first) scale_rows(stored);
       },
@@ -195,8 +201,9 @@ bool are_needed(Exec const& exec, DistributedMatrix<Exec> const& A, Scales<Exec>
 }  // namespace
 
 template <class Exec>
-Scales<Exec> find_scales(Exec const& exec, DistributedMatrix<Exec> const& A, ScaleBy by) {
-  auto best = by_diagonal(exec, A);
+Scales<Exec> find_scales(Exec const& exec, DistributedMatrix<Exec> const& A, ScaleBy by,
+                         Wide<Exec> const& d) {
+  auto best = by_diagonal(exec, A, d);
   if (by == ScaleBy::Evenness) {
     double least = roughness(exec, A, best);
     for (bool const rows_first : {true, false}) {
@@ -237,12 +244,13 @@ void multiply_by_powers(Exec const& exec, Vector<double, typename Exec::memory_s
   scale_by_power(exec, exponent - clamped, y, rows);
 }
 
-#define STRATA_INSTANTIATE_SCALES(Space)                                                      \
-  template Scales<Space> find_scales(Space const&, DistributedMatrix<Space> const&, ScaleBy); \
-  template double weighted_norm(Space const&, DistributedMatrix<Space> const&,                \
-                                Vector<double, Space::memory_space> const&);                  \
-  template void multiply_by_powers(Space const&, Vector<double, Space::memory_space> const&,  \
-                                   Power, int, Vector<double, Space::memory_space> const&,    \
+#define STRATA_INSTANTIATE_SCALES(Space)                                                     \
+  template Scales<Space> find_scales(Space const&, DistributedMatrix<Space> const&, ScaleBy, \
+                                     Vector<double, Space::memory_space> const&);            \
+  template double weighted_norm(Space const&, DistributedMatrix<Space> const&,               \
+                                Vector<double, Space::memory_space> const&);                 \
+  template void multiply_by_powers(Space const&, Vector<double, Space::memory_space> const&, \
+                                   Power, int, Vector<double, Space::memory_space> const&,   \
                                    Vector<double, Space::memory_space> const&, std::int64_t);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE_SCALES)
 

@@ -35,8 +35,11 @@ enum class ScaleBy {
 /// Result   none unless two scales of a side are 2^5 or more apart, or one is beyond 2^-32 to 2^32:
 ///          of Diagonal where entries of the diagonal are 2^10 apart.
 /// Throws   MemoryError on all ranks.
+///
+/// `d`: A's diagonal.
 template <class Exec>
-Scales<Exec> find_scales(Exec const& exec, DistributedMatrix<Exec> const& A, ScaleBy by);
+Scales<Exec> find_scales(Exec const& exec, DistributedMatrix<Exec> const& A, ScaleBy by,
+                         Vector<double, typename Exec::memory_space> const& d);
 
 /// max_i w_i sum_j |a_ij| over all ranks; w without entries: 1. Collective; fences.
 template <class Exec>

@@ -99,15 +99,16 @@ WorkMatrix<Exec>::WorkMatrix(Exec const& exec, DistributedMatrix<Exec> const& A,
     std::visit([&](auto const& stored) { mark_rows(exec, stored, A.order().old_row, kept_); },
                A.stored());
   }
-  symmetric_ = sparse::is_symmetric(exec, work_);
-  diagonal_ = kind_of_diagonal(exec, work_);
+  auto const d = sparse::diagonal(exec, work_);
+  symmetric_ = sparse::is_symmetric(exec, work_, d);
+  diagonal_ = kind_of_diagonal(exec, work_, d);
   if (rows_.zero_sums > 0) parts_ = FloatingParts<Exec>(exec, work_);
   if (width > 0) find_null_vectors(exec, modes, width);
   rows_.null_vectors = parts_.null_vectors();
   rows_.floating_parts = parts_.count();
   rows_.floating_rows = parts_.rows();
-  norm_ = norm_of_rows_ = norm_inf(exec, work_);
-  if (std::isfinite(norm_A_) && work_.precision() == Precision::fp64) scale(exec);
+  norm_ = norm_of_rows_ = rows_.empty > 0 ? norm_inf(exec, work_) : norm_A_;
+  if (std::isfinite(norm_A_) && work_.precision() == Precision::fp64) scale(exec, d);
 }
 
 template <class Exec>
@@ -131,9 +132,10 @@ void WorkMatrix<Exec>::find_null_vectors(Exec const& exec, std::span<double cons
 
 // By the diagonal where A may be positive definite; not where that leaves numbers beyond fp64.
 template <class Exec>
-void WorkMatrix<Exec>::scale(Exec const& exec) {
+void WorkMatrix<Exec>::scale(Exec const& exec, Wide const& d) {
   bool const is_positive = symmetric_ && diagonal_.first < 0;
-  auto const scales = find_scales(exec, work_, is_positive ? ScaleBy::Diagonal : ScaleBy::Evenness);
+  auto const scales =
+      find_scales(exec, work_, is_positive ? ScaleBy::Diagonal : ScaleBy::Evenness, d);
   if (!scales.any()) return;
   auto const scaled = work_.scaled(exec, scales.left, scales.right);
   double const norm = norm_inf(exec, scaled);

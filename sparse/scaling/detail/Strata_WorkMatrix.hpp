@@ -70,7 +70,7 @@ class WorkMatrix {
   void clear_empty_rows(Exec const& exec, Wide const& x) const;
 
  private:
-  void scale(Exec const& exec);
+  void scale(Exec const& exec, Wide const& d);
   void find_null_vectors(Exec const& exec, std::span<double const> modes, int width);
   void take_means(Exec const& exec, System& system) const;
 

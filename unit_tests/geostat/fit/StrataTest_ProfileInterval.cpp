@@ -81,6 +81,37 @@ TYPED_TEST(ProfileIntervalTest, IsThatOfAGrid) {
   EXPECT_NEAR(fall(interval.upper.value), 3.841458820694124 / 2, 0.02);
 }
 
+// The second structure's range and variance: fits with one of them held are 1.92 lower at the ends.
+TYPED_TEST(ProfileIntervalTest, IsThatOfFitsWithASecondStructuresParameterHeld) {
+  Problem<TypeParam> problem;
+  MaternCovariance truth{1, 0.04, 0.5, 0.02, Family::Exponential};
+  truth.second = {4, 0.15, 0.5, Family::Exponential};
+  problem.at = synthetic_locations(300);
+  problem.y = synthetic_field(problem.exec, truth, problem.at, 5);
+  problem.options =
+      default_fit_options(problem.at, problem.y, Mean::Constant, truth.family, Family::Exponential);
+  fix_parameter(problem.options, "nugget=0.02", "fix");
+  fix_parameter(problem.options, "range=0.04", "fix");
+  auto const best = fit(problem.exec, problem.at, problem.y, problem.options);
+  for (std::size_t const k : {4, 5}) {
+    auto const interval = problem.interval(best.theta, k);
+    EXPECT_EQ(interval.parameter, k);
+    EXPECT_LT(interval.lower.value, parameter_of(best.theta, k));
+    EXPECT_GT(interval.upper.value, parameter_of(best.theta, k));
+    for (auto const& end : {interval.lower, interval.upper}) {
+      if (end.what == EndOf::Bound) continue;
+      auto held = problem.options;
+      held.fixed_second[k - 4] = true;
+      held.start = with_parameter(best.theta, k, end.value);
+      auto const there = fit(problem.exec, problem.at, problem.y, held);
+      EXPECT_NEAR(best.likelihood.log_likelihood - there.likelihood.log_likelihood, 1.9207, 0.02)
+          << all_parameter_names[k] << " at " << end.value;
+    }
+    EXPECT_TRUE(interval.lower.what == EndOf::Level || interval.upper.what == EndOf::Level)
+        << all_parameter_names[k] << ": " << interval.lower.value << " to " << interval.upper.value;
+  }
+}
+
 TYPED_TEST(ProfileIntervalTest, HoldsTheEstimateAndGrowsWithItsLevel) {
   Problem<TypeParam> const problem;
   auto const theta = problem.estimate();
@@ -219,6 +250,20 @@ TYPED_TEST(ProfileIntervalTest, RefusesWhatHasNone) {
   EXPECT_EQ(refusal({1, 100, 20, 0}, 1),
             "profile_interval: at the estimate, matern:1,100,20,0, the covariance matrix is not "
             "positive definite");
+}
+
+TEST(FixParameter, RefusesWhatIsNone) {
+  auto const why = [](char const* item, bool has_second) {
+    FitOptions options;
+    if (has_second) options.start.second = {1, 2, 0.5, Family::Spherical};
+    return message_of<ValueError>([&] { fix_parameter(options, item, "--fix"); });
+  };
+  EXPECT_EQ(why("range_2", false), "--fix: 'range_2': there is one structure alone");
+  EXPECT_EQ(why("nu_2=1", true), "--fix: 'nu_2=1': the family spherical has no nu");
+  EXPECT_EQ(why("range_2=x", true), "--fix: 'range_2=x': 'x' is not a number");
+  EXPECT_EQ(why("sill", true),
+            "--fix: 'sill' must be sigma2, range, nu or nugget, or sigma2_2, range_2 or nu_2 of a "
+            "second structure, with or without =VALUE");
 }
 
 }  // namespace

@@ -189,6 +189,14 @@ TEST(MatrixFacts, AreThoseOfAGrid) {
   EXPECT_GT(facts_of(upwind(20, 1e-4)).spread, 1.9);
   EXPECT_GT(facts_of(plate(20)).positive_share, 0.1);
   EXPECT_NEAR(facts_of(poisson_map(20, -4).rows()).dominance, 0.5, 1e-15);
+  auto crossed = poisson_map(21);  // of which one row is coupled to all
+  for (std::int64_t i = 1; i < 441; ++i) {
+    crossed.add(0, i, -0.01);
+    crossed.add(i, 0, -0.01);
+  }
+  auto const cross = facts_of(crossed.rows());
+  EXPECT_GE(cross.hops, 39);
+  EXPECT_LE(cross.widest, 21);
 }
 
 // A diagonal that was made 1 hides jumps, and units, which are none.
@@ -248,6 +256,12 @@ TYPED_TEST(ChoiceTest, SmoothsSliversMore) {
   EXPECT_TRUE(report.solved());
   EXPECT_EQ(report.precision, Precision::fp64);
   EXPECT_LE(report.iterations, 140);
+  ASSERT_FALSE(report.attempts.empty());
+  EXPECT_EQ(report.attempts.front().reason.find("asked for, in fp64: the diagonal spans 2^"), 0u);
+  options.amg.steps = 2;  // as was asked for, though four would take fewer iterations
+  Kokkos::deep_copy(system.exec, system.x, 0.0);
+  SparseSolver<TypeParam> two(system.exec, system.A, options);
+  EXPECT_GT(two.solve_in_order(system.exec, system.b, system.x).iterations, report.iterations);
   options.precision = Precision::bf16;
   EXPECT_EQ(SparseSolver<TypeParam>(system.exec, system.A, options).set_up_report().precision,
             Precision::bf16);

@@ -158,7 +158,7 @@ TYPED_TEST(ScaledTest, NumbersNearEachOtherAreLeftAlone) {
       return i == j && i == 40 ? factor : 1.0;
     });
     auto const A = make_matrix(exec, comm, rows);
-    return sparse::detail::find_scales(exec, A, by).any();
+    return sparse::detail::find_scales(exec, A, by, diagonal(exec, A)).any();
   };
   EXPECT_FALSE(scaled(1, ScaleBy::Diagonal));
   EXPECT_FALSE(scaled(256, ScaleBy::Diagonal));

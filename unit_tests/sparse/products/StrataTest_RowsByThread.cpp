@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
 #include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/products/detail/Strata_SummedRows.hpp>
@@ -106,6 +107,17 @@ TYPED_TEST(RowsByThreadTest, ARowThatItsTableHasNoRoomForIsTooLong) {
     else
       EXPECT_TRUE(found == i || found == inner::too_long) << i << ": " << found;
   }
+}
+
+TEST(TableSizesTest, TheLargestHasRoomForHalfAsManyAgainUpTo31Bits) {
+  using inner::TableSizes;
+  EXPECT_EQ(TableSizes::log_of_largest(1), 12);
+  EXPECT_EQ(TableSizes::log_of_largest(2730), 12);
+  EXPECT_EQ(TableSizes::log_of_largest(2731), 13);
+  EXPECT_EQ(TableSizes::log_of_largest(1431655765), 31);
+  EXPECT_TRUE(throws_with<strata::ShapeError>(
+      "a row of up to 1431655766 columns needs a table of 2^32 slots, more than 2^31",
+      [] { (void)TableSizes::log_of_largest(1431655766); }));
 }
 
 }  // namespace
