@@ -46,7 +46,7 @@ void scale_by(ExecutionSpace const& exec, ScalingView const& d, int power,
 template <class Member>
 KOKKOS_FUNCTION int other_than_finite(Member const& team, double const* b, std::int64_t n,
                                       std::int64_t stride) {
-  constexpr double largest = std::numeric_limits<double>::max();
+  constexpr double largest = Kokkos::Experimental::finite_max_v<double>;
   int others = 0;
   if (stride == 1)  // counts of neighbours are made by vectors
     Kokkos::parallel_reduce(
