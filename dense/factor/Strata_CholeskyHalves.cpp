@@ -25,16 +25,42 @@ namespace {
 template <class ExecutionSpace, class ScalingView>
 void scale_by(ExecutionSpace const& exec, ScalingView const& d, int power,
               StridedMatrix<double const> const& B, StridedMatrix<double> const& X) {
+  char const* const label = "strata::dense::cholesky::scale_by";
   bool const up = d.extent(0) > 0 && power > 0, down = d.extent(0) > 0 && power < 0;
+  if (!up && !down && B.row_stride == 1 && X.row_stride == 1) {  // by vectors
+    double const* const from = B.data;
+    double* const to = X.data;
+    std::int64_t const ldb = B.col_stride, ldx = X.col_stride;
+    return strata::for_each_element(
+        label, exec, X.rows, X.cols,
+        KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { to[i + j * ldx] = from[i + j * ldb]; });
+  }
   strata::for_each_element(
-      "strata::dense::cholesky::scale_by", exec, X.rows, X.cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+      label, exec, X.rows, X.cols, KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         double const b = B(i, j);
         X(i, j) = up ? d(i) * b : down ? b / d(i) : b;
       });
 }
 
-/// Whether all numbers of B are finite, which any other one times 0 is not. Fences.
+/// How many of n numbers, a stride apart, are NaN or infinite, of a team's share.
+template <class Member>
+KOKKOS_FUNCTION int other_than_finite(Member const& team, double const* b, std::int64_t n,
+                                      std::int64_t stride) {
+  constexpr double largest = Kokkos::Experimental::finite_max_v<double>;
+  int others = 0;
+  if (stride == 1)  // counts of neighbours are made by vectors
+    Kokkos::parallel_reduce(
+        Kokkos::TeamVectorRange(team, n),
+        [&](std::int64_t i, int& part) { part += !(Kokkos::abs(b[i]) <= largest); }, others);
+  else
+    Kokkos::parallel_reduce(
+        Kokkos::TeamVectorRange(team, n),
+        [&](std::int64_t i, int& part) { part += !(Kokkos::abs(b[i * stride]) <= largest); },
+        others);
+  return others;
+}
+
+/// Whether all numbers of B are finite. Fences.
 template <class ExecutionSpace>
 bool all_finite(ExecutionSpace const& exec, StridedMatrix<double const> const& B) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
@@ -43,11 +69,8 @@ bool all_finite(ExecutionSpace const& exec, StridedMatrix<double const> const& B
       "strata::dense::cholesky::all_finite", Policy(exec, static_cast<int>(B.cols), Kokkos::AUTO),
       KOKKOS_LAMBDA(typename Policy::member_type const& team, int& columns) {
         std::int64_t const j = team.league_rank();
-        double zero = 0;
-        Kokkos::parallel_reduce(
-            Kokkos::TeamVectorRange(team, B.rows),
-            [&](std::int64_t i, double& part) { part += 0 * B(i, j); }, zero);
-        Kokkos::single(Kokkos::PerTeam(team), [&] { columns += zero == 0 ? 0 : 1; });
+        int const others = other_than_finite(team, B.data + j * B.col_stride, B.rows, B.row_stride);
+        Kokkos::single(Kokkos::PerTeam(team), [&] { columns += others == 0 ? 0 : 1; });
       },
       other);
   return other == 0;
