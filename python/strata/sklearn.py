@@ -17,6 +17,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from . import _kernels
 from ._errors import NotPositiveDefinite
 from .dense import Factor, cholesky
 
@@ -299,7 +300,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return float(-((self.y_train_ * weights).sum() + targets * (factor.logdet().value + n * np.log(2 * np.pi))) / 2)
 
     def _evaluate(self, kernel: Any, gradient: bool) -> Any:
-        K, by = self._covariance(kernel, gradient)
+        by_rows = gradient and np.ndim(self.X_train_) == 2 and _kernels.is_known(kernel)
+        K, by = self._covariance(kernel, gradient and not by_rows)
         try:
             factor = cholesky(K, self.layers)
         except NotPositiveDefinite:
@@ -311,6 +313,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         # 1/2 (w' K_k w - trace(K^-1 K_k)) for each target
         columns = weights.reshape(len(weights), -1)
         inner = columns @ columns.T - columns.shape[1] * _inverse(factor)
+        if by_rows:
+            return value, _kernels.contraction(kernel, self.X_train_, inner) / 2
         return value, np.einsum("ij,ijk->k", inner, by) / 2
 
     def _search(self) -> Any:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 import unittest
 import warnings
 from typing import Any
@@ -18,8 +19,9 @@ pytest.importorskip("sklearn")
 import strata.sklearn  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning, NotFittedError  # noqa: E402
 from sklearn.gaussian_process import GaussianProcessRegressor as Theirs  # noqa: E402
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel  # noqa: E402
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic, WhiteKernel  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+from strata import _kernels  # noqa: E402
 from strata.sklearn import GaussianProcessRegressor  # noqa: E402
 
 RANDOM = np.random.default_rng(3)
@@ -56,6 +58,50 @@ def test_is_scikit_learns_at_given_parameters(y: Any, normalize_y: bool, layers:
     assert a[0] == pytest.approx(b[0], abs=bar) and ours.log_marginal_likelihood(theta) == a[0]
     np.testing.assert_allclose(a[1], b[1], rtol=1e-8, atol=1e-8)
     assert ours.log_marginal_likelihood() == ours.log_marginal_likelihood_value_
+
+
+KERNELS = [
+    ConstantKernel(1.3) * RBF([0.3, 0.5, 2.0]) + WhiteKernel(0.1),
+    RBF(0.4) * RationalQuadratic(0.7, 1.3) + ConstantKernel(0.5, "fixed"),
+    ConstantKernel(2.0) * Matern([0.3, 1.0, 0.6], nu=0.5) * RBF(1.5) + Matern(0.2, nu=2.5) + WhiteKernel(0.2, "fixed"),
+    (ConstantKernel(0.7) + RBF(0.5)) * (Matern(0.8, nu=1.5) + WhiteKernel(0.3)),
+    Matern(0.4, nu=np.inf) + RBF(0.2, "fixed") + RationalQuadratic(0.9, 0.5, alpha_bounds="fixed") + WhiteKernel(0.1),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=range(len(KERNELS)))
+def test_gradients_by_rows_are_scikit_learns(kernel: Any, monkeypatch: Any) -> None:
+    assert _kernels.is_known(kernel) and not _kernels.is_known(kernel + DotProduct())
+    y = np.stack([Y, Y**2], axis=1)
+    ours, theirs = (one(kernel, alpha=1e-3, optimizer=None).fit(X, y) for one in (GaussianProcessRegressor, Theirs))
+    value, slope = theirs.log_marginal_likelihood(kernel.theta, eval_gradient=True)
+    for rows in (1 << 17, 17 * len(X)):  # one block, and several of which the last is smaller
+        monkeypatch.setattr(_kernels, "NUMBERS", rows)
+        found = ours.log_marginal_likelihood(kernel.theta, eval_gradient=True)
+        assert found[0] == pytest.approx(value, abs=1e-8 * abs(value))
+        np.testing.assert_allclose(found[1], slope, rtol=1e-8, atol=1e-8 * np.abs(slope).max())
+
+
+def test_a_gradient_of_any_order_is_that_of_differences() -> None:
+    kernel = ConstantKernel(1.2) * Matern([0.5, 0.8, 0.4], nu=0.8) + WhiteKernel(0.1)
+    model = GaussianProcessRegressor(kernel, optimizer=None).fit(X, Y)
+    slope = model.log_marginal_likelihood(kernel.theta, eval_gradient=True)[1]
+    for k, step in enumerate(1e-3 * np.eye(len(kernel.theta))):
+        value = [model.log_marginal_likelihood(kernel.theta + by * step) for by in (-2, -1, 1, 2)]
+        assert slope[k] == pytest.approx((8 * (value[2] - value[1]) - (value[3] - value[0])) / 12e-3, rel=1e-6, abs=1e-6)
+
+
+def test_gradients_take_no_array_for_each_parameter() -> None:
+    x = np.random.default_rng(1).random((500, 12))
+    model = GaussianProcessRegressor(ConstantKernel(1.0) * RBF(np.ones(12)) + WhiteKernel(0.1), optimizer=None).fit(x, x.sum(axis=1))
+    model.log_marginal_likelihood(model.kernel_.theta, eval_gradient=True)
+    tracemalloc.start()
+    try:
+        model.log_marginal_likelihood(model.kernel_.theta, eval_gradient=True)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 10 * 500 * 500 * 8  # and not 14 + 2 of them
 
 
 def test_finds_what_scikit_learn_finds() -> None:
