@@ -20,7 +20,11 @@
  * exit      static objects may call until the last of them is destroyed; in a build for a GPU,
  *           which ends before they do, they are told STRATA_NOT_READY, and may destroy.
  * Structs   begin with their size, which the caller sets: strata_options o = {.struct_size =
- *           sizeof o}; 0 in every other member of strata_options means the default. */
+ *           sizeof o}; 0 in every other member of strata_options means the default.
+ * Example   strata_factor* factor = NULL;
+ *           if (strata_cholesky('L', n, A, n, NULL, &factor) == STRATA_SUCCESS)
+ *             strata_solve(factor, 1, b, n, x, n, NULL, NULL);
+ *           strata_factor_destroy(factor); (docs/start/c.md has a whole program) */
 #ifndef STRATA_H
 #define STRATA_H
 

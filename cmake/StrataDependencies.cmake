@@ -1,14 +1,21 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
 # Kokkos, Kokkos Kernels and the vendor libraries; each sets an option Strata_ENABLE_TPL_<NAME>.
+# strata_tell(<text>): also on the terminal, if there is one, as pip shows nothing of a build that succeeds.
+function(strata_tell text)
+  message(STATUS "${text}")
+  if(NOT Strata_PORTABLE_WHEEL)
+    execute_process(COMMAND sh -c "printf '\\n  strata: %s\\n' \"$1\" >/dev/tty" sh "${text}" RESULT_VARIABLE _ignored OUTPUT_QUIET ERROR_QUIET)
+  endif()
+endfunction()
 option(Strata_FETCH_KOKKOS "Build Kokkos and Kokkos Kernels from their sources, as a part of this build" OFF)
 if(Strata_FETCH_KOKKOS AND NOT TARGET Kokkos::kokkos)
   include(StrataKokkosSource)
 elseif(NOT TARGET Kokkos::kokkos)
   find_package(Kokkos CONFIG QUIET)
   if(NOT Kokkos_FOUND AND SKBUILD)  # pip's user asked for a package, not for a Kokkos
-    message(STATUS "Kokkos was not found (Kokkos_ROOT names yours): it is built from its sources, which takes about 5 minutes of a core more. "
-      "Where GitHub is not reached: STRATA_KOKKOS_SOURCE=FOLDER STRATA_KOKKOS_KERNELS_SOURCE=FOLDER pip install .")
+    strata_tell("Kokkos was not found (Kokkos_ROOT names yours), so it is built from its sources, with Strata. Where GitHub is not reached: \
+STRATA_KOKKOS_SOURCE=FOLDER STRATA_KOKKOS_KERNELS_SOURCE=FOLDER pip install .")
     set(CMAKE_POSITION_INDEPENDENT_CODE ON)
     include(StrataKokkosSource)
   elseif(NOT Kokkos_FOUND)
@@ -27,6 +34,15 @@ if(NOT TARGET KokkosKernels::all_libs AND NOT TARGET Kokkos::kokkoskernels)
       "KokkosKernels_ROOT at one that was built with it, or add -DStrata_FETCH_KOKKOS=ON, which downloads and builds the pinned "
       "release of both. With pip: CMAKE_ARGS=-DStrata_FETCH_KOKKOS=ON pip install .")
   endif()
+endif()
+if(SKBUILD)
+  cmake_host_system_information(RESULT _cores QUERY NUMBER_OF_LOGICAL_CORES)
+  set(_minutes 12)  # of one core of an EPYC, with Kokkos
+  if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP)
+    set(_minutes 100)
+  endif()
+  math(EXPR _minutes "${_minutes} / ${_cores} + 1")
+  strata_tell("Compiling takes about ${_minutes} min with the ${_cores} cores here; what it does: pip install -v .")
 endif()
 # Debian's and Trilinos' packages call the target all_libs, an upstream build kokkoskernels.
 if(TARGET KokkosKernels::all_libs)

@@ -50,8 +50,10 @@ Places read_places(MleOptions const& options, Observations const& data, Progress
     auto read =
         read_locations(options.predict, {.on_progress = progress.listener()}, new_columns(options));
     bool const is_same = metric_of(read, options) == metric;
-    require(is_same, options.predict, " has ", read.geographic ? "lon,lat" : "x,y", ", ",
-            options.locations, " has ", read.geographic ? "x,y" : "lon,lat");
+    auto const axes = [](bool on_sphere) { return on_sphere ? "lon,lat" : "x,y"; };
+    require(is_same, options.predict, " has ", axes(read.geographic), ", ", options.locations,
+            " has ", axes(!read.geographic), "; the first line of ", options.predict,
+            " must name columns ", axes(!read.geographic));
     return {read, std::nullopt};
   }
   auto const grid = options.grid == "auto" ? geostat::PredictionGrid::around(data.locations)

@@ -864,7 +864,7 @@ class Refusals(MleTest):
         self.path("new.csv").write_text("x,y\n1,2\n")
         run = strata("mle", "--locations", STATIONS, "--theta", "1,100,0.5", "--predict", self.path("new.csv"), "--output",
                      self.path("o.csv"))
-        self.assert_refused(run, "new.csv has x,y", "stations.csv has lon,lat")
+        self.assert_refused(run, "new.csv has x,y", "stations.csv has lon,lat", "must name columns lon,lat")
 
     def test_says_what_is_not_positive_definite(self):
         path, _, _ = self.field(100)

@@ -7,6 +7,7 @@
 - no dependency is conditional on itself, as `spack audit` finds it,
 - every option it passes is one of this project's (or CMake's own), with each variant on and off,
 - it has this project's version,
+- no name of its own, a loop's either, hides one of Spack's packages (`module` did, and Spack 0.23 could not load the recipe),
 - the specs of the environments name variants that there are.
 """
 import pathlib
@@ -16,6 +17,11 @@ import types
 
 BUILTIN = {"cuda": "cuda", "rocm": "rocm", "cuda_arch": "cuda", "amdgpu_target": "rocm", "build_type": "cmake"}
 OF_CMAKE = re.compile(r"BUILD_SHARED_LIBS$|CMAKE_\w+$|(Kokkos|KokkosKernels)_ROOT$")
+
+
+# Of Spack's PackageBase: properties that a class attribute of this name would take the place of.
+OF_SPACK = {"module", "name", "fullname", "namespace", "spec", "prefix", "home", "stage", "version", "package_dir", "rpath", "compiler", "variants",
+            "dependencies", "versions", "resources", "patches", "provided", "requirements"}
 
 
 class Recorder:
@@ -144,6 +150,7 @@ def main():
     version = re.search(r"project\(Strata VERSION ([0-9.]+)", (top / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
     if version not in recorder.versions:
         errors.append(f"the recipe has the versions {recorder.versions}, not {version}")
+    errors += [f"the recipe's own '{name}' hides that of Spack's packages" for name in set(vars(recipe_class)) & OF_SPACK]
     options = project_options(top)
     for on in [set(), known, *({name} for name in known), *(known - {name} for name in known)]:
         for run_tests in (False, True):

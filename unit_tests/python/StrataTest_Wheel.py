@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Strata authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""packaging/wheel/carry.py on small libraries, made here: what it carries, under which names, and what it leaves to NVIDIA's packages."""
+"""packaging/wheel/carry.py on small libraries, made here: what it carries, under which names, and what it leaves to NVIDIA's packages; and what pip's user is told."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import hashlib
 import io
 import os
 import pathlib
+import pty
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -181,6 +183,32 @@ def test_where_a_wheel_looks_for_libraries(project: Project, cuda: str, folders:
     text = subprocess.run(["readelf", "-d", project.folder / "strata/libpigeon.so"], check=True, capture_output=True, text=True).stdout
     expected = ["$ORIGIN/../strata_solvers.libs", *(f"$ORIGIN/../nvidia/{folder}" for folder in folders), *(["/usr/local/cuda/lib64"] if cuda else [])]
     assert re.findall(r"\((\w+)\) +Library (?:rpath|runpath): \[(.*)\]", text) == [("RPATH", ":".join(expected))]
+
+
+def on_its_terminal(*words: object) -> str:
+    """What a command says there, whose output goes elsewhere."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execvp("sh", ["sh", "-c", f"{shlex.join(map(str, words))} >/dev/null 2>&1"])
+    said = b""
+    try:
+        while part := os.read(terminal, 4096):
+            said += part
+    except OSError:  # it has ended
+        pass
+    os.waitpid(process, 0)
+    os.close(terminal)
+    return " ".join(said.decode().split())
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_pips_user_is_told_what_is_built(tmp_path: pathlib.Path, portable: bool) -> None:
+    if shutil.which("cmake") is None:
+        pytest.skip("there is no cmake")
+    options = ["-DSKBUILD=2", "-DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON", f"-DStrata_KOKKOS_SOURCE=file://{tmp_path}/absent.tar.gz"]
+    options += ["-DStrata_PORTABLE_WHEEL=ON"] if portable else []  # bootstrap says it itself
+    said = on_its_terminal("cmake", "-S", CARRY.parents[2], "-B", tmp_path / "build", *options)
+    assert ("strata: Kokkos was not found (Kokkos_ROOT names yours), so it is built from its sources" in said) != portable, said
 
 
 def test_refuses_what_would_not_be_found(project: Project) -> None:

@@ -168,13 +168,14 @@ TEST(MatrixFile, ReadsColumnsOfText) {
   for (auto const& [text, message] : {
            std::pair{"", ": expected a line of numbers; the file ends at line 0"},
            std::pair{"# 1\n", ": expected a line of numbers"},
-           std::pair{"a,b\n1,2\n", ":1: number 1: 'a' is not a number"},
+           std::pair{"a,b\n1,2\n", ":1: number 1: 'a' is not a number; leave a line of names out"},
            std::pair{"1,2\n3\n", ":2: expected 2 numbers, found 1"},
            std::pair{"1 2\n3 4 5\n", ":2: expected 2 numbers, found 3"},
            std::pair{"1,2,\n", ":1: number 3: '' is empty"},
            std::pair{"1,,2\n", ":1: number 2: '' is empty"},
            std::pair{"1 2,3\n", ":1: expected ',' between numbers"},
-           std::pair{"1;2\n", ":1: number 1: '1;2' is not a number"},
+           std::pair{"1;2\n", ":1: number 1: '1;2' is not a number; numbers are separated by"},
+           std::pair{"1 2\n3,5;4\n", "tr ',;' '.,' <"},
            std::pair{"1\nnan\n", ":2: number 1: 'nan' is not finite"},
            std::pair{"1e400\n", "is outside the range of fp64"},
        }) {

@@ -83,8 +83,8 @@ class Strata(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("cli11@2.1:", when="+benchmarks")
     depends_on("benchmark@1.7:", when="+benchmarks")
     depends_on("googletest", type="test")
-    for module in ("jsonschema", "matplotlib", "scipy"):
-        depends_on(f"py-{module}", type="test")
+    for of_python in ("jsonschema", "matplotlib", "scipy"):
+        depends_on(f"py-{of_python}", type="test")
 
     with when("+cuda"):
         depends_on("cuda@12.2:")
