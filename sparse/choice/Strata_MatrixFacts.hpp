@@ -25,8 +25,8 @@ struct MatrixFacts {
   int ranks = 1, threads = 1;
   int block_size = 1;      ///< unknowns of a node that multigrid is told of
   bool has_modes = false;  ///< multigrid was given a near-null space
-  /// Steps from a row at the rim to the farthest one, along the entries but those of a few rows
-  /// that are coupled to a quarter of all; 0: not looked for.
+  /// Steps from a row at the rim to the farthest one, along the entries; 0: not looked for. A few
+  /// rows with a quarter of all columns are left out.
   std::int64_t hops = 0;
   std::int64_t widest = 0;   ///< most rows within one step more, a separator: of a grid n / hops
   std::int64_t padding = 0;  ///< zeros that 32 rows of one width hold

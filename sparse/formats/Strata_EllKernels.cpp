@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include <core/kokkos_ext/Strata_HostVectors.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <sparse/formats/detail/Strata_HostSlices.hpp>
 #include <sparse/formats/detail/Strata_RowBlock.hpp>
-
-#include <algorithm>
 
 namespace strata::sparse {
 namespace {
@@ -112,53 +110,14 @@ struct MultiplyAbreast {
   }
 };
 
-// On a host a slice is an item, in wide vectors, and some rows at once, whose
-// sums do not wait for each other.
-template <class Kernel>
-STRATA_INLINE void take_rows(Kernel const& kernel, std::int64_t begin, std::int64_t end) {
-  constexpr int at_once = 4;
-  std::int64_t row = begin;
-  for (; row < end && row % at_once != 0; ++row) kernel.template take<1>(row);
-  for (; row + at_once <= end; row += at_once) {
-    kernel.ask_for_next(row, at_once);
-    kernel.template take<at_once>(row);
-  }
-  for (; row < end; ++row) kernel.template take<1>(row);
-}
-template <class Kernel>
-void take_16(Kernel const& kernel, std::int64_t begin, std::int64_t end) {
-  take_rows(kernel, begin, end);
-}
-template <class Kernel>
-STRATA_VECTORS_OF_32 void take_32(Kernel const& kernel, std::int64_t begin, std::int64_t end) {
-  take_rows(kernel, begin, end);
-}
-/// The slices of a range on a host.
-template <class Kernel>
-struct SlicesOfHost {
-  static constexpr std::int64_t slice_rows = 32;
-  Kernel kernel;
-  void (*take)(Kernel const&, std::int64_t, std::int64_t);
-
-  void operator()(std::int64_t item) const {
-    std::int64_t const begin = kernel.range.begin / slice_rows * slice_rows + item * slice_rows;
-    take(kernel, std::max(begin, kernel.range.begin),
-         std::min(begin + slice_rows, kernel.range.end));
-  }
-};
-
 template <class Exec, class Kernel>
 void launch_abreast(char const* label, Exec const& exec, Kernel const& kernel) {
-  auto const& range = kernel.range;
   if constexpr (sizeof(typename Kernel::Value) < sizeof(fp32)) {
     throw ValueError("vectors go abreast with matrices in fp64 or fp32, not in fewer bits");
   } else if constexpr (runs_on_host<Exec>) {
-    auto* const take = host_vector_bytes() >= 32 ? &take_32<Kernel> : &take_16<Kernel>;
-    std::int64_t const slices = RowBlock<32>::items(range);
-    Kokkos::parallel_for(label, detail::RowPolicy<Exec>(exec, 0, slices),
-                         SlicesOfHost<Kernel>{kernel, take});
+    launch_slices(label, exec, kernel);
   } else {
-    launch_items(label, exec, range.size(), kernel);
+    launch_items(label, exec, kernel.range.size(), kernel);
   }
 }
 

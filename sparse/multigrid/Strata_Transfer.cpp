@@ -6,6 +6,7 @@
 #include <sparse/coarsening/detail/Strata_BlockCsr.hpp>
 #include <sparse/formats/detail/Strata_Extents.hpp>
 #include <sparse/formats/detail/Strata_HostCopy.hpp>
+#include <sparse/formats/detail/Strata_HostSlices.hpp>
 #include <sparse/matrix/detail/Strata_RowExchange.hpp>
 
 #include <algorithm>
@@ -64,10 +65,42 @@ Matrix refilled(Exec const& exec, Matrix const& like, Source const& source) {
   return like.with_values(values);
 }
 
+/// y = A x, or y += A x, of vectors that go abreast on a host.
+template <class Matrix, class Numbers>
+struct ApplyAbreast {
+  using Scalar = LaneOf<Numbers>;
+  Matrix A;
+  RowRange range;
+  Numbers const* x;
+  Numbers* y;
+  bool adds;
+
+  STRATA_INLINE void ask_for_next(std::int64_t, std::int64_t) const {}
+  template <int Rows>
+  STRATA_INLINE void take(std::int64_t row) const {
+    auto const own = A.row(row);
+    auto const* const columns = A.columns() + own.first;
+    auto const* const values = A.values() + own.first;
+    Numbers sum[Rows];
+    for (int r = 0; r < Rows; ++r) sum[r] = adds ? y[row + r] : Numbers(Scalar(0));
+    for (int k = 0; k < own.width; ++k)
+      for (int r = 0; r < Rows; ++r) {
+        auto const a = static_cast<Scalar>(values[k * own.stride + r]);
+        Numbers const& factors = x[columns[k * own.stride + r]];
+        for (int j = 0; j < Numbers::count; ++j) sum[r].of[j] += a * factors.of[j];
+      }
+    for (int r = 0; r < Rows; ++r) y[row + r] = sum[r];
+  }
+};
+
 // y = A x, or y += A x
 template <class Exec, class Matrix, class Scalar>
 void apply_rows(Exec const& exec, Matrix const& A, std::int64_t rows, Scalar const* x, Scalar* y,
                 bool add) {
+  if constexpr (is_abreast<Scalar> && runs_on_host<Exec>) {
+    ApplyAbreast<Matrix, Scalar> const kernel{A, {0, rows}, x, y, add};
+    return detail::launch_slices("strata::sparse::Transfer::multiply", exec, kernel);
+  }
   Kokkos::parallel_for(
       "strata::sparse::Transfer::multiply", detail::RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i) {

@@ -194,11 +194,14 @@ void add_all_levels(Exec const& exec, AmgOptions const& options,
   auto const given = [&](int block_size) {
     return detail::finest_level(
         exec, hierarchy.levels.front().A,
-        detail::LevelFacts<Exec>{block_size, options.near_null_space, scale, symmetric});
+        detail::LevelFacts<Exec>{block_size, options.near_null_space, scale, symmetric},
+        kept ? kept->rows : detail::LocalCsr<Exec>());
   };
   bool const fits = size == 0 || hierarchy.levels.front().A.rows() % size == 0;
   auto level = given(fits ? size : options.block_size);
-  auto pattern = detail::pattern_of(exec, level.A.nodes);
+  bool const is_known =
+      kept && kept->rows.rows > 0 && level.A.nodes.column.data() == kept->rows.column.data();
+  auto pattern = is_known ? kept->pattern : detail::pattern_of(exec, level.A.nodes);
   hierarchy.has_old_pattern = kept && fits && kept->pattern == pattern &&
                               kept->block_size == level.block_size &&
                               kept->is_positive == is_positive;
@@ -214,7 +217,9 @@ void add_all_levels(Exec const& exec, AmgOptions const& options,
              is_for_classical(level.modes.width == 0 && level.block_size == 1, symmetric,
                               level.unit.size() > 0, detail::share_with_sign(exec, level.A.nodes),
                               options.coarsening),
-             {}};
+             {},
+             level.A.height == 1 ? level.A.nodes : detail::LocalCsr<Exec>()};
+    kept->rows.value = {};
   }
   hierarchy.is_classical = kept->is_classical;
   if (kept->is_classical && has_slivers(exec, hierarchy.levels.front().A.comm(), scale,

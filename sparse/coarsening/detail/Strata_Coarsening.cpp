@@ -38,6 +38,43 @@ LocalCsr<Exec> rows_of_one_rank(Exec const& exec, DistributedMatrix<Exec> const&
   return result;
 }
 
+// The values of rows that have their entries where `to` has them; how many have not.
+template <class Exec, class Source, class Space>
+std::int64_t fill_known(Exec const& exec, std::int64_t rows, Source const& source,
+                        CsrRef<Space> const& to) {
+  std::int64_t different = 0;
+  Kokkos::parallel_reduce(
+      "strata::sparse::finest_level::fill_known", RowPolicy<Exec>(exec, 0, rows),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
+        std::int64_t at = to.begin(i);
+        std::int64_t const end = to.begin(i + 1);
+        bool is_known = true;
+        source(i, [&](std::int64_t j, double value) {
+          is_known = is_known && at < end && to.column(at) == j;
+          if (is_known) to.value(at) = value;
+          ++at;
+        });
+        count += is_known && at == end ? 0 : 1;
+      },
+      different);
+  exec.fence("strata::sparse::finest_level::fill_known");
+  return different;
+}
+
+template <class Exec>
+bool take_known(Exec const& exec, DistributedMatrix<Exec> const& A, LocalCsr<Exec> const& known,
+                LocalCsr<Exec>& result) {
+  if (known.rows == 0 || known.rows != A.rows()) return false;
+  result = known;
+  result.value = {exec, "strata::sparse::LocalCsr::value", known.entries()};
+  return std::visit(
+      [&]<class Matrix>(Matrix const& stored) {
+        CallersRows<Matrix> const rows{{stored}, A.order().old_row, A.order().new_row};
+        return fill_known(exec, A.rows(), rows, result.ref()) == 0;
+      },
+      A.stored());
+}
+
 template <class Exec>
 void number_components(Exec const& exec, int block_size,
                        Vector<std::int32_t, typename Exec::memory_space> const& component) {
@@ -215,13 +252,16 @@ PooledVector<double, Exec> take_best_unit(Exec const& exec, LocalCsr<Exec> const
 
 template <class Exec>
 WholeLevel<Exec> finest_level(Exec const& exec, DistributedMatrix<Exec> const& A,
-                              LevelFacts<Exec> const& facts) {
+                              LevelFacts<Exec> const& facts, LocalCsr<Exec> const& known) {
   auto const* const given = facts.near_null_space.get();
   STRATA_REQUIRE(ShapeError, !given || given->rows() == A.rows(),
                  "near-null space: ", given ? given->rows() : 0, " rows for a matrix of ",
                  A.rows());
-  auto rows = rows_of_one_rank(exec, A);
-  sort_rows(exec, rows);
+  LocalCsr<Exec> rows;
+  if (!take_known(exec, A, known, rows)) {
+    rows = rows_of_one_rank(exec, A);
+    sort_rows(exec, rows);
+  }
   int const size = facts.block_size > 0 ? facts.block_size : found_block_size(exec, rows);
   PooledVector<double, Exec> unit;
   if (!given && facts.scale.extent(0) > 0) unit = take_best_unit(exec, rows, facts);
@@ -337,7 +377,7 @@ void recoarsen(Exec const& exec, WholeLevel<Exec> const& level, double largest,
 #define STRATA_INSTANTIATE_COARSENING(Space)                                                   \
   template std::uint64_t pattern_of(Space const&, LocalCsr<Space> const&);                     \
   template WholeLevel<Space> finest_level(Space const&, DistributedMatrix<Space> const&,       \
-                                          LevelFacts<Space> const&);                           \
+                                          LevelFacts<Space> const&, LocalCsr<Space> const&);   \
   template std::optional<Coarsening<Space>> coarsened(Space const&, WholeLevel<Space> const&,  \
                                                       double, double, double);                 \
   template BlockCsr<Space> with_rows_in(Space const&, BlockCsr<Space> const&,                  \

@@ -48,6 +48,7 @@ struct KeptLevels {
   bool is_positive = false;   ///< its eigenvalues were known
   bool is_classical = false;  ///< it was begun with coarse rows that are chosen
   std::vector<Coarsening<Exec>> levels;
+  LocalCsr<Exec> rows;  ///< places of its entries, without values, unless they are in blocks
 };
 
 /// A number that patterns hardly share which are not the same. Fences.
@@ -73,11 +74,12 @@ PooledVector<double, Exec> take_best_unit(Exec const& exec, LocalCsr<Exec> const
                                           Border<Exec> const& border = {});
 
 /// The finest level: A of one rank. Without modes its levels keep constants, in the unknowns that
-/// `scale` divides if A maps these nearer to 0. Fences. Throws ShapeError for modes
-/// of another number of rows, MemoryError.
+/// `scale` divides if A maps these nearer to 0. Where A's entries are in the places of `known`, the
+/// level shares its columns. Fences. Throws ShapeError for modes of another number of rows,
+/// MemoryError.
 template <class Exec>
 WholeLevel<Exec> finest_level(Exec const& exec, DistributedMatrix<Exec> const& A,
-                              LevelFacts<Exec> const& facts);
+                              LevelFacts<Exec> const& facts, LocalCsr<Exec> const& known = {});
 
 /// P with its rows multiplied by powers of two. Fences. Throws MemoryError.
 template <class Exec>
