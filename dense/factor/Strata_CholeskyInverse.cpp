@@ -135,8 +135,11 @@ void CholeskyFactor<ExecutionSpace>::State::invert_factor(MatrixRef<memory_space
 template <class ExecutionSpace>
 double CholeskyFactor<ExecutionSpace>::State::invert_in_fp32(MatrixRef<memory_space> const& X,
                                                              double tolerance) {
-  constexpr Precision format =
-      runs_on_host<ExecutionSpace> ? Precision::fp32 : Precision::fp16_split;
+  // fp16_split drops what is far below the largest number of a block. Where the diagonal of H is 1,
+  // no column of W is shorter than 1.
+  Precision const format = runs_on_host<ExecutionSpace> || !report.equilibrated
+                               ? Precision::fp32
+                               : Precision::fp16_split;
   using LowBlock = Kokkos::View<float**, Kokkos::LayoutLeft, memory_space>;
   auto const W = strata::allocate<LowBlock>(exec, "strata::dense::cholesky::inverse_in_fp32", n, n);
   Kokkos::deep_copy(exec, W, 0.0f);
