@@ -57,6 +57,15 @@ def test_solves_to_fp64(make: Any, accuracy: float, variant: Any) -> None:
     assert abs(found.value - problems.log_determinant(a)) <= found.error
 
 
+def test_products_of_integers() -> None:
+    a = problems.graded(N, 1e4)
+    factor = ooc.cholesky(a, tile_size=50, precisions="fp64_int8")
+    assert (factor.report.moduli, sum(factor.report.moduli_tiles), factor.report.rung) == (14, 10, "as asked")
+    found = factor.logdet()
+    assert abs(found.value - problems.log_determinant(a)) <= found.error
+    assert ooc.cholesky(a, tile_size=50).report.moduli == 0
+
+
 def test_the_same_bits_on_several_devices_and_budgets() -> None:
     a, b = problems.matern(N), right_hand_side(N)
     expected = ooc.cholesky(a, tile_size=40, accuracy=1e-6).solve(b)

@@ -33,7 +33,8 @@ void Executor<Exec>::Stream::prepare_integers() {
   integers_.sums.plane = ld * ld;
 }
 
-// Finds out whether the device's products are exact, and which algorithm is the fastest.
+// Finds out whether the device's products are exact, and which algorithm is the fastest for each
+// number of moduli.
 template <class Exec>
 void Executor<Exec>::Stream::warm_up_integers(std::byte* tile) {
   std::int64_t const edge = plan_.rows(0);
@@ -46,11 +47,17 @@ void Executor<Exec>::Stream::warm_up_integers(std::byte* tile) {
   auto const C = stored_tile<Space>(tile, Precision::fp64, edge, edge);
   auto& blas = blas_->integers();
   blas.residues(C, Op::NoTrans, integers_.units, A);
-  ModularSums<Space> X = integers_.sums;
+  ModularSums<Space>& X = integers_.sums;
   X.rows = X.cols = edge;
+  auto const tiles = map().moduli_histogram();
+  for (X.moduli = least_moduli; X.moduli <= A.moduli; ++X.moduli)
+    if (X.moduli == A.moduli || tiles[static_cast<std::size_t>(X.moduli - least_moduli)] > 0)
+      for (bool const accumulate : {false, true}) blas.multiply(A, A, X, accumulate);
   X.moduli = A.moduli;
-  for (bool const accumulate : {false, true}) blas.multiply(A, A, X, accumulate);
+  X.depth = 0;
+  for (int times = 0; times < 2; ++times) multiply_with_itself(A);
   blas.combine(X, integers_.units, integers_.units, {-1, 1}, C);
+  X.depth = 0;
   worker_.exec().fence("strata::ooc::warm_up");
 }
 
