@@ -78,12 +78,13 @@ STRATA_INLINE void run(ColumnCovariance const& c, Location const& from, double c
   }
 }
 
-// By a table: what is one vector loop above is one here, but for the polynomials, whose
+// By a table: what is one vector loop above is two here, and between them the polynomials, whose
 // coefficients lie apart.
 STRATA_INLINE void look_up(ColumnCovariance const& c, Location const& from, double const* x,
                            double const* y, std::int64_t n, double* C) {
   constexpr double nearest = MaternTable::nearest, farthest = 511;
-  double h[chunk], near[chunk], fall[chunk], held[chunk];
+  double h[chunk], near[chunk], fall[chunk], held[chunk], inside[chunk];
+  std::int64_t panel[chunk];
   for (std::int64_t first = 0; first < n; first += chunk) {
     std::int64_t const count = std::min(chunk, n - first),
                        padded = (count + step - 1) / step * step;
@@ -92,16 +93,20 @@ STRATA_INLINE void look_up(ColumnCovariance const& c, Location const& from, doub
       double const dx = from.x - x[first + i], dy = from.y - y[first + i];
       h[i] = std::sqrt(dx * dx + dy * dy) / c.range;
     }
+    // Two bounds in one loop are no vectors of GCC's.
+    for (std::int64_t i = 0; i < padded; ++i) near[i] = h[i] > nearest ? h[i] : nearest;
     for (std::int64_t i = 0; i < padded; ++i) {
-      double const above = h[i] > nearest ? h[i] : nearest;
-      near[i] = above < farthest ? above : farthest;
-      fall[i] = decay(near[i]);
+      double const x = near[i] < farthest ? near[i] : farthest;
+      fall[i] = decay(x);
+      TablePlace const place = MaternTable::place(x * x);
+      panel[i] = place.panel, inside[i] = place.t;
     }
+    for (std::int64_t i = 0; i < padded; ++i) held[i] = c.table->at({panel[i], inside[i]});
     bool all_held = true;
-    for (std::int64_t i = 0; i < count; ++i) {
-      double const value = c.table->at(MaternTable::place(near[i] * near[i])) * fall[i];
+    for (std::int64_t i = 0; i < count; ++i) all_held &= h[i] >= nearest && h[i] < farthest;
+    for (std::int64_t i = 0; i < padded; ++i) {
+      double const value = held[i] * fall[i];
       held[i] = c.sigma2 * (value < 1 ? value : 1);
-      all_held &= h[i] >= nearest && h[i] < farthest;
     }
     for (std::int64_t i = 0; !all_held && i < count; ++i)
       if (!(h[i] >= nearest && h[i] < farthest))

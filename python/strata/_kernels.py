@@ -87,10 +87,12 @@ class _Rows:
         return result
 
     def _squares(self, kernel: Any) -> _arrays.Array:
-        return cdist(self._rows / kernel.length_scale, self._columns / kernel.length_scale, "sqeuclidean")
+        q: _arrays.Array = cdist(self._rows / kernel.length_scale, self._columns / kernel.length_scale, "sqeuclidean")
+        return q
 
     def _diagonal(self, K: _arrays.Array) -> _arrays.Array:
-        return np.einsum("ii->i", K[:, self._first :])
+        of_both: _arrays.Array = np.einsum("ii->i", K[:, self._first :])
+        return of_both
 
 
 def _radial(kernel: Any, q: _arrays.Array) -> tuple[_arrays.Array, _arrays.Array, _arrays.Array | None]:
