@@ -30,11 +30,16 @@ else
     [ ! -e "$library" ] || options+=(-D{BLAS,LAPACK}_LIBRARIES="$library")
   done
 fi
-for option in -DStrata_PORTABLE_WHEEL=ON "${options[@]}"; do
-  settings+=(-C "cmake.define.${option#-D}")
+declare -A defined=([Strata_PORTABLE_WHEEL]=ON)
+for option in "${options[@]}"; do
+  option=${option#-D}
+  defined[${option%%=*}]=${option#*=}
 done
+for name in "${!defined[@]}"; do settings+=(-C "cmake.define.$name=${defined[$name]}"); done
 rm -rf "$build.whl"
 python3 -m pip wheel --no-build-isolation --no-deps -v -w "$build.whl" "${settings[@]}" "$source"
 # Libraries that lie where the loader does not look, as a Kokkos of one's own, are where the build found them.
-found=$(readelf -d "$build"/python/strata/_core.*.so "$build"/apps/strata 2>/dev/null | sed -n 's/.*(R[UN]*PATH).*\[\(.*\)\]/\1/p' | paste -sd :)
+found=$(for file in "$build"/python/strata/_core.*.so "$build"/apps/strata; do
+  [ ! -e "$file" ] || readelf -d "$file" | sed -n 's/.*(R[UN]*PATH).*\[\(.*\)\]/\1/p'
+done | paste -sd :)
 LD_LIBRARY_PATH=$found${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} python3 "$source/packaging/wheel/carry.py" "$build.whl"/*.whl "$folder"
