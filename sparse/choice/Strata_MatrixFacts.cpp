@@ -16,8 +16,8 @@ namespace {
 
 using detail::at, detail::HostCsr;
 
-// Rows that are coupled to a quarter of all, where these are few. Information goes through such rows
-// at once, but local methods find an error that is smooth on all others as slowly as ever.
+// Rows that are coupled to a quarter of all, where these are few. Information goes through such
+// rows at once, but local methods find an error that is smooth on all others as slowly as ever.
 std::vector<std::int64_t> hubs_of(HostCsr const& A) {
   constexpr std::int64_t least_rows = 400;
   constexpr std::size_t few = 16;

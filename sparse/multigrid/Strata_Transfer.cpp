@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <sparse/coarsening/detail/Strata_BlockCsr.hpp>
+#include <sparse/formats/Strata_EllKernels.hpp>
 #include <sparse/formats/detail/Strata_Extents.hpp>
 #include <sparse/formats/detail/Strata_HostCopy.hpp>
 #include <sparse/formats/detail/Strata_HostSlices.hpp>

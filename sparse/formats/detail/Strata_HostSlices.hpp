@@ -4,7 +4,7 @@
 #define STRATA_SPARSE_DETAIL_HOST_SLICES_HPP
 
 #include <core/kokkos_ext/Strata_HostVectors.hpp>
-#include <sparse/formats/Strata_EllKernels.hpp>
+#include <sparse/formats/Strata_EllMatrix.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 // Rows on a host: a slice of 32 is an item, in wide vectors, and some rows are taken at once, whose
 // sums do not wait for each other.
 //
-// A kernel has `range`, a RowRange, and
+// A kernel has rows from `range.begin` to `range.end`, of `range.size()`, and
 //   template <int Rows> void take(std::int64_t row) const    // rows of one slice
 //   void ask_for_next(std::int64_t row, std::int64_t count) const
 namespace strata::sparse::detail {
