@@ -80,7 +80,7 @@ class PlainIntegers {
   std::vector<RowUnit> units_;
 };
 
-/// The factor of a matrix in fp64 tiles: each tile has one sum of integers, over all columns before.
+/// The factor of a matrix in fp64 tiles: each tile has one sum of integers, of all columns before.
 template <class Exec>
 HostMatrix plain_factor(TileMatrix<Exec> const& A, int moduli) {
   using Host = Kokkos::DefaultHostExecutionSpace;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream's products of integers: tiles of L become integers on the device, and each visit's sum of
-// their products is made a number once.
+// A stream's products of integers: tiles of L become integers on the device, and each visit's sum
+// of their products is made a number once.
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <ooc/executor/detail/Strata_ExecutorOperands.hpp>
@@ -149,8 +149,9 @@ void Executor<Exec>::Stream::multiply_with_itself(Planes const& Z) {
   X.depth = depth;
 }
 
-// C -= mu_i mu_j X. A row whose integers outgrew its norm's bound has no factor, and is told as that
-// row's minor. Where fewer moduli were taken than would do for any row, their bound is what matters.
+// C -= mu_i mu_j X. A row whose integers outgrew its norm's bound has no factor, and is told as
+// that row's minor. Where fewer moduli were taken than would do for any row, the sum's own bound
+// matters.
 template <class Exec>
 void Executor<Exec>::Stream::combine_integers(Sums const& C, std::int64_t i, std::int64_t j) {
   ModularSums<Space>& X = integers_.sums;
