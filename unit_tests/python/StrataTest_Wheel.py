@@ -193,7 +193,7 @@ def asked_of_pip(project: Project, *options: str) -> str:
         (programs / name).write_text(f"#!/bin/sh\n{text}\n")
         (programs / name).chmod(0o755)
     environment = {"PATH": f"{programs}:{os.environ['PATH']}"}
-    words = ["bash", CARRY.with_name("make.sh"), "source", project.folder / "build", "wheels", *options]
+    words = ["bash", str(CARRY.with_name("make.sh")), "source", str(project.folder / "build"), "wheels", *options]
     return subprocess.run(words, env=environment, check=True, capture_output=True, text=True).stdout
 
 
