@@ -185,6 +185,39 @@ def test_where_a_wheel_looks_for_libraries(project: Project, cuda: str, folders:
     assert re.findall(r"\((\w+)\) +Library (?:rpath|runpath): \[(.*)\]", text) == [("RPATH", ":".join(expected))]
 
 
+def asked_of_pip(project: Project, *options: str) -> str:
+    """What make.sh asks of pip and carry.py for a tree in `build`, with a stand-in for Python."""
+    programs = project.folder / "programs"
+    programs.mkdir(exist_ok=True)
+    for name, text in {"python3": 'echo "$@ LIBRARIES=$LD_LIBRARY_PATH CMAKE_ARGS=$CMAKE_ARGS"', "cmake": "true"}.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    environment = {"PATH": f"{programs}:{os.environ['PATH']}"}
+    words = ["bash", str(CARRY.with_name("make.sh")), "source", str(project.folder / "build"), "wheels", *options]
+    return subprocess.run(words, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_wheel_of_a_tree_of_its_own(project: Project) -> None:
+    said = asked_of_pip(project, "-DStrata_ENABLE_TPL_ONEDNN=OFF", "-DKokkos_DIR=/pigeon/lib/cmake/Kokkos")
+    assert "-C wheel.py-api=cp312 " in said and "-C cmake.define.Kokkos_DIR=/pigeon/lib/cmake/Kokkos " in said
+    assert said.count("cmake.define.Strata_ENABLE_TPL_ONEDNN=OFF") == 1
+    compiled(project.folder / "build/python/strata/_core.abi3.so", "int core(void) { return 1; }", "-Wl,-rpath,/pigeon/lib:/dove/lib")
+    assert "wheels LIBRARIES=/pigeon/lib:/dove/lib CMAKE_ARGS=\n" in asked_of_pip(project)
+
+
+def test_a_tree_that_is_compiled_stays_as_it_is(project: Project) -> None:
+    cache = project.folder / "build/CMakeCache.txt"
+    cache.parent.mkdir()
+    cmake = project.folder / "programs/cmake"
+    text = f"Strata_ENABLE_TESTS:BOOL=ON\nStrata_ENABLE_MPI:BOOL=ON\nCMAKE_COMMAND:INTERNAL={cmake}\nCMAKE_MAKE_PROGRAM:FILEPATH=/pigeon/ninja\n"
+    cache.write_text(text)
+    said = asked_of_pip(project, "-DKokkos_DIR=/pigeon")
+    assert "py-api" not in said and "Kokkos_DIR" not in said
+    assert {f"cmake.define.Strata_{name}=ON" for name in ("ENABLE_TESTS", "ENABLE_MPI", "PORTABLE_WHEEL")} == set(re.findall(r"cmake\.define\S+", said))
+    assert "CMAKE_ARGS=-DCMAKE_MAKE_PROGRAM=/pigeon/ninja" in said
+    assert cache.read_text() == text
+
+
 def on_its_terminal(*words: object) -> str:
     """What a command says there, whose output goes elsewhere."""
     process, terminal = pty.fork()
