@@ -66,20 +66,17 @@ void tell_interval(Report& report, geostat::ProfileInterval const& interval) {
                      words(end(interval.lower), " to ", end(interval.upper)));
 }
 
-// Those of the parameter of this number.
 void tell_intervals(Report& report, MleResult const& result, std::size_t number) {
   for (auto const& interval : result.profile_intervals)
     if (interval.parameter == number) tell_interval(report, interval);
 }
 
-// What a parameter on its bound is marked with.
 std::string bound_of(geostat::Fit const& fit, std::size_t k) {
   if (!fit.at_bound[k]) return "";
   if (k != 3 || !std::isfinite(fit.nugget_below)) return "  (AT ITS BOUND)";
   return words("  (ITS BOUNDARY; below ", two_digits(fit.nugget_below), " at 95 %)");
 }
 
-// With what geostatistics calls it.
 std::string label_of(geostat::Family family, std::size_t k) {
   bool const is_power = family == geostat::Family::PoweredExponential;
   char const* const words[] = {" (partial sill)", "", is_power ? " (power)" : " (smoothness)", ""};

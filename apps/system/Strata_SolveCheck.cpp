@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <apps/shared/Strata_Exit.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/system/Strata_SolveOptions.hpp>
 #include <core/io/Strata_Npy.hpp>
