@@ -67,10 +67,10 @@ constexpr auto fields_of(KnownRatio const*) {
 
 /// Why what a covariance has beside the four parameters has no error.
 struct FurtherReasons {
-  std::string angle, ratio;           ///< Of a direction.
-  std::array<std::string, 3> second;  ///< Of the second structure's sigma2, range and nu.
+  std::string angle, ratio;           ///< Reasons of a direction.
+  std::array<std::string, 3> second;  ///< Reasons of the second sigma2, range and nu.
 };
-/// Those of a result with standard errors.
+/// The reasons of a result with standard errors.
 FurtherReasons further_reasons(MleResult const& result);
 /// What is told of them.
 constexpr auto fields_of(FurtherReasons const*) {

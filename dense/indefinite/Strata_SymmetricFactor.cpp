@@ -5,6 +5,7 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/indefinite/detail/Strata_LayeredLdlt.hpp>
 #include <dense/indefinite/detail/Strata_SymmetricState.hpp>
 #include <dense/tree/detail/Strata_ColumnMajor.hpp>
@@ -110,11 +111,12 @@ bool SymmetricFactor<ExecutionSpace>::State::climb(Climb how) {
   return climb();
 }
 
-// An iteration passes over A and the factor, whose numbers come from memory: about 50 flops each.
+// An iteration passes over A and the factor, whose numbers come from memory: about 50 flops each,
+// twice as many on a device.
 template <class ExecutionSpace>
 Patience SymmetricFactor<ExecutionSpace>::State::patience() const {
-  constexpr std::int64_t least = 20, flops = 150;
-  return {static_cast<int>(std::min<std::int64_t>(2000, std::max(least, n / flops))), false};
+  constexpr std::int64_t least = 20, flops = strata::runs_on_host<ExecutionSpace> ? 150 : 300;
+  return {static_cast<int>(std::min<std::int64_t>(2000, std::max(least, n / flops))), true};
 }
 
 template <class ExecutionSpace>

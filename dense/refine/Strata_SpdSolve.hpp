@@ -50,7 +50,8 @@ constexpr Outcome outcome_of(Climb how) {
 struct Patience {
   int iterations = 0;  ///< iterations that cost about as much as a factorisation on the next rung
   /// The costs were measured. Then the refinement takes classical steps and CG alone where the
-  /// method is automatic. CG ends as soon as its rate says that these iterations will not do.
+  /// method is automatic. CG and GMRES end as soon as their rate says that these iterations will
+  /// not do.
   bool is_measured = false;
 };
 

@@ -23,12 +23,22 @@ namespace strata::dense::detail {
 struct Correction {
   double target = 0;            ///< target of ||r - A d||_2 / ||r||_2
   std::int64_t budget = 0;      ///< applications of M^-1
-  bool is_cut_short = false;    ///< CG ends as soon as it sees that the budget will not do
+  bool is_cut_short = false;    ///< the solver ends once it sees that the budget will not do
   std::int64_t iterations = 0;  ///< made
   bool indefinite = false;      ///< p'Ap was negative in a direction p: A is not positive definite
   bool broken = false;   ///< a direction was met in which A or M is not positive, or not finite
   bool gave_up = false;  ///< the budget would not have done
 };
+
+/// Whether, at the rate so far, the column needs more iterations than it may have. `gained` is the
+/// norm of its residual over the first one, and `enough_to_tell` iterations are made in any case.
+/// The residual with the factor of a matrix that was rounded falls by nearly the same factor in
+/// each iteration.
+inline bool will_not_do(Correction const& column, double gained, std::int64_t enough_to_tell) {
+  if (!column.is_cut_short || column.iterations < enough_to_tell) return false;
+  return static_cast<double>(column.iterations) * std::log(column.target) <
+         static_cast<double>(column.budget) * std::log(std::max(gained, 0x1p-500));
+}
 
 /// Preconditioned conjugate gradients on A D = R, all columns in lock step.
 ///
@@ -107,18 +117,8 @@ class ConjugateGradients {
     column.broken = step_length(rz, curvature) == 0;
     column.indefinite |= rz > 0 && curvature < 0;
     if (column.broken || !(left > goal) || column.iterations >= column.budget) return false;
-    column.gave_up = will_not_do(column, left / start);
+    column.gave_up = will_not_do(column, std::sqrt(left / start), 4);
     return !column.gave_up;
-  }
-
-  /// Whether, at the rate so far, the column needs more iterations than it may have. The residual
-  /// of CG with the factor of a matrix that was rounded falls by nearly the same factor in each
-  /// iteration.
-  static bool will_not_do(Correction const& column, double gained) {
-    constexpr std::int64_t enough_to_tell = 4;
-    if (!column.is_cut_short || column.iterations < enough_to_tell) return false;
-    return static_cast<double>(column.iterations) * 2 * std::log(column.target) <
-           static_cast<double>(column.budget) * std::log(std::max(gained, 0x1p-1000));
   }
 
   Kernels& kernels_;
@@ -166,7 +166,7 @@ class FlexibleGmres {
   /// One column's least-squares problem and whether it still grows.
   struct State {
     HessenbergLeastSquares problem;
-    double goal;
+    double start, goal;  ///< norm of the residual at first, and where it may end
     bool live;
   };
 
@@ -181,7 +181,7 @@ class FlexibleGmres {
     for (std::size_t c = 0; c < cols; ++c) {
       double const beta = std::sqrt(size[c].sum[0]);
       bool const live = beta > 0 && std::isfinite(beta) && columns[c].budget > 0;
-      states.push_back({HessenbergLeastSquares(beta), columns[c].target * beta, live});
+      states.push_back({HessenbergLeastSquares(beta), beta, columns[c].target * beta, live});
       to_v[c] = live ? 1 / beta : 0;
       to_z[c] = live ? normaliser(size[c].max[0]) : 0;
     }
@@ -234,6 +234,9 @@ class FlexibleGmres {
     bool const complete = below <= 0x1p-52 * size;  // the Krylov space holds the solution
     state.live =
         !complete && state.problem.residual() > state.goal && column.iterations < column.budget;
+    if (!state.live) return;
+    column.gave_up = will_not_do(column, state.problem.residual() / state.start, 10);
+    state.live = !column.gave_up;
   }
 
   Kernels kernels_;

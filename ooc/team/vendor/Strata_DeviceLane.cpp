@@ -128,8 +128,20 @@ void DeviceLane<Exec>::fence() {
   impl_->exec.fence("strata::ooc::lane::fence");
 }
 
+namespace {
+
+void need_device(int device) {
+  int count = 0;
+  STRATA_RUNTIME_CALL(GetDeviceCount, &count);
+  STRATA_REQUIRE(ValueError, device >= 0 && device < count, "devices: there is no GPU ", device,
+                 ", this process has ", count);
+}
+
+}  // namespace
+
 template <>
 std::size_t DeviceLane<Exec>::free_bytes(int device) {
+  need_device(device);
   std::size_t free = 0, total = 0;
   strata::vendor::release_pooled_memory(device);
   runtime::Selected const selected(device);
@@ -159,10 +171,7 @@ int DeviceLane<Exec>::device_of(Exec const& exec) {
 
 template <>
 int DeviceLane<Exec>::node_of(int device) {
-  int count = 0;
-  STRATA_RUNTIME_CALL(GetDeviceCount, &count);
-  STRATA_REQUIRE(ValueError, device >= 0 && device < count, "devices: there is no GPU ", device,
-                 ", this process has ", count);
+  need_device(device);
   char bus[32] = {};
   STRATA_RUNTIME_CALL(DeviceGetPCIBusId, bus, sizeof bus, device);
   return numa_node_of_pci(bus);
@@ -170,6 +179,7 @@ int DeviceLane<Exec>::node_of(int device) {
 
 template <>
 void DeviceLane<Exec>::enter(int device) {
+  need_device(device);
   runtime::select(device);
 }
 

@@ -587,6 +587,8 @@ void gives_up_at_once_below_a_rung() {
     EXPECT_FALSE(given_up.converged);
     EXPECT_LE(given_up.iterations, 7);  // the first solve, a classical step, and few of CG
     EXPECT_EQ(given_up.method, Refine::Cg);
+    auto const by_gmres = refine_below_a_rung<Exec>(slow, B, {60, true}, {.refine = Refine::Gmres});
+    EXPECT_LE(by_gmres.iterations, 13) << by_gmres.converged;
     // where the costs are not known, or iterations were asked for, all are made, GMRES' too
     for (auto const& whole :
          {refine_below_a_rung<Exec>(slow, B, {30, false}),
@@ -608,6 +610,8 @@ void goes_on_below_a_rung_where_that_will_do() {
       PlainMatrix const B = random_numbers(n, cols);
       auto const found = refine_below_a_rung<Exec>(pair, B, {60, true});
       EXPECT_TRUE(found.converged);
+      EXPECT_TRUE(
+          refine_below_a_rung<Exec>(pair, B, {60, true}, {.refine = Refine::Gmres}).converged);
       PlainMatrix X(n, cols);
       Work const alone = work_of<Exec>(pair, B, Refine::Automatic, X);
       EXPECT_LE(found.iterations, alone.applications);
