@@ -138,7 +138,7 @@ def test_devices_hold_a_matrix_with_the_numbers_of_the_host(accuracy: float) -> 
     found = geostat.loglikelihood(PLACES, VALUES, TRUTH, mean="none", storage="devices")
     assert (found.factor.storage, found.factor.whole) == ("devices", True)
     with pytest.raises(MemoryError, match=r"device 0 needs \d+ bytes for its tiles and at least \d+ to factor them, and has 100000"):
-        geostat.loglikelihood(PLACES, VALUES, TRUTH, mean="none", devices=2, budget_bytes=100000, storage="devices")
+        geostat.loglikelihood(PLACES, VALUES, TRUTH, mean="none", devices=problems.devices(2), budget_bytes=100000, storage="devices")
 
 
 def test_great_circles() -> None:
@@ -168,8 +168,8 @@ def test_fits_find_a_maximum() -> None:
         ):
             assert geostat.loglikelihood(PLACES, VALUES, near, mean="constant").log_likelihood <= best + 1e-6
     assert found.factor is not None and found.factor.covariance == c
-    there = geostat.fit(PLACES, VALUES, fixed=["nu"], tile_size=32, devices=2, budget_bytes=1 << 24, storage="devices")
-    host = geostat.fit(PLACES, VALUES, fixed=["nu"], tile_size=32, devices=2, budget_bytes=1 << 24, storage="host")
+    there = geostat.fit(PLACES, VALUES, fixed=["nu"], tile_size=32, devices=problems.devices(2), budget_bytes=1 << 24, storage="devices")
+    host = geostat.fit(PLACES, VALUES, fixed=["nu"], tile_size=32, devices=problems.devices(2), budget_bytes=1 << 24, storage="host")
     assert there.covariance == host.covariance and there.factor is not None and there.factor.report.storage == "devices"
     new = problems.places(5, seed=4)
     np.testing.assert_allclose(found.predict(new).mean, geostat.predict(PLACES, VALUES, new, c, mean="constant").mean, rtol=1e-9)
