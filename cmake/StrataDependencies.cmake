@@ -37,6 +37,11 @@ if(NOT TARGET KokkosKernels::all_libs AND NOT TARGET Kokkos::kokkoskernels)
 endif()
 if(SKBUILD)
   cmake_host_system_information(RESULT _cores QUERY NUMBER_OF_LOGICAL_CORES)
+  find_program(Strata_NPROC nproc)  # which knows the cores that this process may use
+  mark_as_advanced(Strata_NPROC)
+  if(Strata_NPROC)
+    execute_process(COMMAND "${Strata_NPROC}" OUTPUT_VARIABLE _cores OUTPUT_STRIP_TRAILING_WHITESPACE)
+  endif()
   set(_minutes 12)  # of one core of an EPYC, with Kokkos
   if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP)
     set(_minutes 100)

@@ -35,7 +35,7 @@ namespace {
 // Hosts keep multigrid's patterns from the first set-up on, where that takes little memory.
 template <class Exec>
 bool has_room_for_patterns(DistributedMatrix<Exec> const& A) {
-  constexpr double bytes_of_entry = 48, share = 0.1;
+  constexpr double bytes_of_entry = 66, share = 0.1;
   if (!runs_on_host<Exec> || A.comm().size() > 1) return false;
   return bytes_of_entry * static_cast<double>(A.entries()) <
          share * static_cast<double>(available_memory_bytes());

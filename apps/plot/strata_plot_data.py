@@ -240,11 +240,13 @@ def find_compare(item):
         vendor = report["compare"]["library"]
         runs = [(name, len(list(run))) for name, run in itertools.groupby(report["layers"].split(","))]
         where = f"\nn = {report['n']}\n" + ",".join(name if count == 1 else f"{name}x{count}" for name, count in runs)
-        return {"unit": "seconds", "bars": {
-            "Cholesky" + where: {"Strata": ours["factor_parts"]["cholesky"], vendor: theirs["factor"]},
-            "factor, A kept" + where: {"Strata": ours["factor"], vendor: theirs["copy"] + theirs["factor"]},
-            "factor + solve" + where: {"Strata": ours["factor"] + ours["solve"], vendor: sum(theirs.values())},
-        }}
+        bars = {}
+        if "cholesky" in ours["factor_parts"]:
+            bars["Cholesky" + where] = {"Strata": ours["factor_parts"]["cholesky"], vendor: theirs["factor"]}
+        kept = ", A kept" if "copy" in theirs else ""
+        bars["factor" + kept + where] = {"Strata": ours["factor"], vendor: theirs.get("copy", 0) + theirs["factor"]}
+        bars["factor + solve" + where] = {"Strata": ours["factor"] + ours["solve"], vendor: sum(theirs.values())}
+        return {"unit": "seconds", "bars": bars}
     if report.get("mixed") and report.get("fp64"):
         bars = collections.defaultdict(dict)
         for who, phase in (("mixed precision", report["mixed"]), ("fp64", report["fp64"])):

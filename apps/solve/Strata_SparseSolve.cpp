@@ -278,6 +278,8 @@ SparseOutcome run(SolveOptions const& options, Communicator const& comm, SparseP
 // of the time of a set-up on a host.
 void keep_freed_memory() {
 #ifdef __GLIBC__
+  if (Kokkos::DefaultHostExecutionSpace().concurrency() > 1)
+    return;  // pages belong where threads touch them first
   (void)mallopt(M_MMAP_MAX, 0);
   (void)mallopt(M_TRIM_THRESHOLD, -1);
 #endif

@@ -15,12 +15,12 @@ namespace strata::apps {
 
 class Report;
 
-/// L D L^T with pivoting in fp64 by the vendor's library, on the same matrix in the same run; the
-/// solution is not refined.
+/// L D L^T with pivoting in fp64, on the same matrix in the same run. The vendor's library factors;
+/// the solve with its factor is Strata's, without refinement.
 struct SymmetricComparison {
   std::string library;        ///< "LAPACK dsytrf" or "cuSOLVER Dsytrf"
   double factor_seconds = 0;  ///< the factorisation, with a scaled copy of A
-  double solve_seconds = 0;
+  double solve_seconds = 0;   ///< Strata's solve with the library's factor
   double backward_error = 0;
   std::string refusal;  ///< what it says where A is singular
 
@@ -36,7 +36,7 @@ struct SymmetricResult : SystemResult {
   std::optional<dense::SignedLogDeterminant> log_determinant;  ///< where it was asked for
   double inertia_seconds = 0;
   int repeat = 1;
-  std::optional<SymmetricComparison> comparison;  ///< where it was asked for
+  std::optional<SymmetricComparison> comparison;  ///< where it was asked for, and had the memory
 
   /// Code 3 where A is singular.
   Exit exit() const {

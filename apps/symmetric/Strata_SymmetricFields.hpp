@@ -36,17 +36,18 @@ constexpr auto fields_of(SymmetricCompared const*) {
       Field(
           "refusal", [](C const& c) { return c.vendor.refusal; },
           "Why there is no factor; none: there is one."),
-      FieldGroup{"seconds", "Where the library's time went."},
+      FieldGroup{"seconds", "Where the time went: the library factors."},
       Field("factor_seconds", [](C const& c) { return c.vendor.factor_seconds; },
             "Time of the factorisation.", {.key = "seconds/factor", .unit = "s"}),
       Field("solve_seconds", [](C const& c) { return c.vendor.solve_seconds; },
-            "Time of the solve.", {.key = "seconds/solve", .unit = "s"}),
-      FieldGroup{"ratio", "Seconds of the library over Strata's."},
+            "Time of Strata's solve with the library's factor.",
+            {.key = "seconds/solve", .unit = "s"}),
+      FieldGroup{"ratio", "Seconds with the library over Strata's."},
       Field("factor",
             [](C const& c) { return C::ratio(c.vendor.factor_seconds, c.factor_seconds); },
             "Ratio of the factorisations.", {.key = "ratio/factor", .schema = R"("minimum": 0)"}),
       Field("solve", [](C const& c) { return C::ratio(c.vendor.solve_seconds, c.solve_seconds); },
-            "Ratio of the solves, of which Strata's are refined.",
+            "Ratio of Strata's solves: with the library's factor, over the refined one.",
             {.key = "ratio/solve", .schema = R"("minimum": 0)"}),
       Field("whole",
             [](C const& c) {
@@ -55,7 +56,8 @@ constexpr auto fields_of(SymmetricCompared const*) {
             "Ratio of factorisation and solve.",
             {.key = "ratio/whole", .schema = R"("minimum": 0)"}),
       Field("backward_error", [](C const& c) { return c.vendor.backward_error; },
-            "Backward error of the library's solution.", {.schema = R"("minimum": 0)"}));
+            "Backward error of the solution with the library's factor.",
+            {.schema = R"("minimum": 0)"}));
 }
 
 /// All that the document of a solve with a symmetric matrix tells.

@@ -111,6 +111,7 @@ void show_comparison(Report& report, SymmetricResult const& result) {
   add("factor", vendor.factor_seconds, wall.factor);
   add("solve", vendor.solve_seconds, wall.solve);
   add("factor + solve", vendor.seconds(), wall.factor + wall.solve);
+  report.only_screen("", "  the library factors; the solve with its factor is Strata's");
   report.only_screen("backward error",
                      text("%10.1e %10.1e", vendor.backward_error, result.solve->backward_error));
 }

@@ -28,7 +28,7 @@ LIBS = "strata_solvers.libs"
 OF_THE_SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|lib(c|m|dl|pthread|rt|resolv|util|gcc_s|stdc\+\+))\.so(\.\d+)*")
 # Of CUDA: the driver comes with the machine, these libraries with NVIDIA's packages.
 DRIVER = re.compile(r"lib(cuda|nvidia-ml)\.so\.1")
-OF_THE_MACHINE = re.compile(r"lib(mpi(_cxx|_mt|cxx)?|nccl|rccl)\.so(\.\d+)*")
+OF_THE_MACHINE = re.compile(r"lib(mpi(ch|_\w+|cxx|chcxx)?|nccl|rccl)\.so(\.\d+)*")
 NVIDIA = {"cublas": "cublas", "cublasLt": "cublas", "cudart": "cuda-runtime", "cusolver": "cusolver", "cusparse": "cusparse", "nvJitLink": "nvjitlink"}
 OF_NVIDIA = re.compile(rf"lib({'|'.join(NVIDIA)})\.so\.(\d+)")
 # GLIBCXX_3.4.N came with a compiler that systems have from this C library on.
@@ -60,6 +60,8 @@ def needed(binary: pathlib.Path) -> dict[str, pathlib.Path]:
     while asked:
         name = asked.pop()
         if name not in found and not stays(name):
+            if name not in places:
+                raise SystemExit(f"carry.py: {binary.name} needs {name}, which has no SONAME or was not found")
             found[name] = places[name]
             asked += dynamic(places[name], "NEEDED")
     return found

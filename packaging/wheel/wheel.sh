@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The command `wheel` of `bootstrap`, which reads this file and sets `within`, `tree`, `build`, `backend` and `options`.
 
-# The tree to make it in. What demo or test compiled for the GPU is taken, if it is done and has no MPI, which no wheel carries.
+# The tree to make it in. What shell or test compiled for this GPU is taken, if it is done and has no MPI, which no wheel carries.
 wheel_tree() {
+  local option kokkos=
+  for option in "${options[@]}"; do [[ $option != -DKokkos_DIR=* ]] || kokkos=${option#*=}; done
   if [ "$backend" = CUDA ] && [ -x "$tree/apps/strata" ] && compgen -G "$tree/python/strata/_core.*.so" >/dev/null &&
-    grep -qs '^Strata_ENABLE_TESTS:BOOL=ON$' "$tree/CMakeCache.txt" && grep -qs '^Strata_ENABLE_MPI:BOOL=OFF$' "$tree/CMakeCache.txt"; then
+    grep -qs '^Strata_ENABLE_TESTS:BOOL=ON$' "$tree/CMakeCache.txt" && grep -qs '^Strata_ENABLE_MPI:BOOL=OFF$' "$tree/CMakeCache.txt" &&
+    { [ -z "$kokkos" ] || sed -n 's/^Kokkos_DIR:[A-Z]*=//p' "$tree/CMakeCache.txt" | grep -qxF "$kokkos"; }; then
     echo "$tree"
   else
     echo "$tree-wheel"

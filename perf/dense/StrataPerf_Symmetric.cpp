@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
-// Indefinite systems in fp64: symmetric_factor and solve, beside the vendor's sytrf and sytrs.
+// Indefinite systems in fp64: symmetric_factor and solve, beside the vendor's sytrf. The library
+// factors; the solve with its factor is Strata's.
 #include <core/Strata_MatrixRef.hpp>
 #include <dense/indefinite/Strata_SymmetricFactor.hpp>
 

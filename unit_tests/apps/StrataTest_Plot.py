@@ -154,6 +154,21 @@ class Kinds(PlotTest):
         self.assertIn(json.loads(path.read_text())["compare"]["library"], words)
         self.assertIn("time (s)", words)
 
+    def test_compare_of_a_symmetric_solve(self):
+        path = self.path("s.json")
+        run = strata("solve", "--symmetric", "--generate", "saddle", "--n", 100, "--layers", "fp32", "--compare", "--json", path)
+        if "no library with L D L^T" in run.err:
+            self.skipTest(run.err)
+        self.assertEqual(run.code, 0, run.err)
+        report = json.loads(path.read_text())
+        ours, theirs, vendor = report["seconds"], report["compare"]["seconds"], report["compare"]["library"]
+        bars = strata_plot_data.find_compare(strata_plot_data.read(str(path)))["bars"]
+        self.assertEqual([label.split("\n")[0] for label in bars], ["factor", "factor + solve"])
+        self.assertEqual(list(bars.values()), [
+            {"Strata": ours["factor"], vendor: theirs["factor"]},
+            {"Strata": ours["factor"] + ours["solve"], vendor: theirs["factor"] + theirs["solve"]}])
+        self.assertIn("compare", self.kinds(path))
+
     def test_compare_of_benchmarks(self):
         name = "dense/tree_potrf/Serial/{}/n:1024/manual_time"
         rows = [{"name": name.format(who), "run_name": name.format(who), "run_type": "iteration", "real_time": time, "time_unit": "ms"}

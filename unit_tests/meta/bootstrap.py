@@ -130,10 +130,12 @@ def wheels(copy):
     tree = copy.folder / "build/machine-gpu"
     for text in ("apps/strata", "python/strata/_core.abi.so"):
         copy.program(tree / text, "")
-    for mpi, place, words in (("ON", "-gpu-wheel", False), ("OFF", "-gpu", True)):  # what is compiled without MPI is taken
-        (tree / "CMakeCache.txt").write_text(f"Strata_ENABLE_TESTS:BOOL=ON\nStrata_ENABLE_MPI:BOOL={mpi}\n")
+    # What is compiled without MPI, for the same GPU, is taken.
+    for mpi, gpu, place, words in (("ON", "HOPPER90", "-gpu-wheel", False), ("OFF", "AMPERE80", "-gpu-wheel", False), ("OFF", "HOPPER90", "-gpu", True)):
+        kokkos = f"Kokkos_DIR:PATH={copy.folder}/build/machine-gpu-kokkos-{gpu}/lib/cmake/Kokkos"
+        (tree / "CMakeCache.txt").write_text(f"Strata_ENABLE_TESTS:BOOL=ON\nStrata_ENABLE_MPI:BOOL={mpi}\n{kokkos}\n")
         said, _ = copy.run("wheel", "--gpu", status=0, BUILDS="1", **nvcc)
-        expect(f"a wheel beside a tree with MPI {mpi}", said, f"The wheel: made by {copy.folder} {copy.folder}/build/machine{place} ")
+        expect(f"a wheel beside a tree with MPI {mpi}, for {gpu}", said, f"The wheel: made by {copy.folder} {copy.folder}/build/machine{place} ")
         assert ("What is compiled in build/machine-gpu is taken" in said) == words, said
     copy.program("hipcc", "")
     said, _ = copy.run("wheel", "--gpu", HAS="HIP", STRATA_GPU_ARCH="gfx942")

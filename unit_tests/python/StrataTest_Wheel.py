@@ -24,9 +24,10 @@ CARRY = pathlib.Path(__file__).resolve().parents[2] / "packaging/wheel/carry.py"
 MACHINE = os.uname().machine
 
 
-def compiled(path: pathlib.Path, source: str, *options: str) -> pathlib.Path:
+def compiled(path: pathlib.Path, source: str, *options: str, has_name: bool = True) -> pathlib.Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    words = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", str(path), f"-Wl,-soname,{path.name}", *options]
+    name = [f"-Wl,-soname,{path.name}"] if has_name else []
+    words = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", str(path), *name, *options]
     subprocess.run(words, input=source.encode(), check=True)
     return path
 
@@ -149,15 +150,23 @@ def test_a_wheel_for_cuda_12_names_its_packages(project: Project) -> None:
     assert project.made().name.startswith("strata_solvers-1.2.3+cu12-")
 
 
-def test_mpi_stays_with_the_machine(project: Project) -> None:
+@pytest.mark.parametrize("name", ["libmpi.so.40", "libmpich.so.12", "libmpi_gnu_123.so.12", "libmpichcxx.so.12"])
+def test_mpi_stays_with_the_machine(project: Project, name: str) -> None:
     deep = project.library("libdeep.so.2", 5)
-    mpi = project.library("libmpi.so.40", 6, str(deep), "-Wl,--enable-new-dtags,-rpath,/mpi/lib")
+    mpi = project.library(name, 6, str(deep), "-Wl,--enable-new-dtags,-rpath,/mpi/lib")
     pigeon = project.library("libpigeon.so.1", 7)
     project.carried(project.wheel([pigeon, mpi]))
     assert project.made().name == f"strata_solvers-1.2.3-cp312-abi3-linux_{MACHINE}.whl"
     site = project.installed()
     assert [path.name for path in (site / "strata_solvers.libs").iterdir()] == ["stapigeon.so.1"]
     assert answer(site, deep, mpi) == 13
+
+
+def test_a_library_without_a_name_is_refused(project: Project) -> None:
+    """One without SONAME is asked for by its path."""
+    pigeon = compiled(project.libraries / "libpigeon.so.1", "int pigeon(void) { return 7; }", has_name=False)
+    said = project.carried(project.wheel([pigeon]), status=1)
+    assert f"_core.abi3.so needs {pigeon}, which has no SONAME or was not found" in said
 
 
 PORTABLE = """cmake_minimum_required(VERSION 3.25)

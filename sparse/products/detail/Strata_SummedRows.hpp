@@ -259,7 +259,7 @@ void sum_by_sizes(Exec const& exec, Terms const& terms, std::int64_t rows, Width
 /// whose multiplications and additions are the same. `lanes`: of a device, a power of two up to 32,
 /// about the terms of one call of `each`. Fences.
 ///
-/// Throws   MemoryError.
+/// Throws   MemoryError; ShapeError for a row of more than 2^31 / 1.5 terms on a device.
 template <class Exec, class Terms>
 LocalCsr<Exec> summed_rows(Exec const& exec, std::int64_t rows, std::int64_t cols,
                            Terms const& terms, int lanes) {

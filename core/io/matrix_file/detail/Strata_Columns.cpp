@@ -14,16 +14,19 @@ namespace strata::detail {
 namespace {
 
 // What to do about a line with a word that `reason` is said of; nothing if that is not known.
-std::string remedy(std::string_view line, std::string_view reason, bool is_first,
-                   std::string const& file) {
+std::string remedy(std::string_view line, std::string_view reason, bool is_first) {
   if (reason != "is not a number") return "";
-  if (line.find(';') != std::string_view::npos)
-    return "; numbers are separated by commas or blanks: tr ',;' '.,' <" + file + " >new.csv";
+  auto const semicolon = line.find(';');
+  if (semicolon != std::string_view::npos)
+    return line.find_first_not_of("; \t\r", semicolon) == std::string_view::npos
+               ? "; leave out the ';' at the ends of lines"
+               : "; numbers are separated by commas or blanks: put ',' for ';', after '.' for "
+                 "decimal ','";
   return is_first ? "; leave a line of names out, or begin it with #" : "";
 }
 
 // Add the numbers of one line of a file; their count.
-std::size_t take_numbers(LineReader const& lines, std::string_view line, std::string const& file,
+std::size_t take_numbers(LineReader const& lines, std::string_view line,
                          std::vector<double>& numbers) {
   bool const by_commas = line.find(',') != std::string_view::npos;
   std::size_t count = 0;
@@ -35,7 +38,7 @@ std::size_t take_numbers(LineReader const& lines, std::string_view line, std::st
     double value = 0;
     if (char const* reason = word.empty() ? "is empty" : parse_number(word, value))
       lines.fail("number ", count + 1, ": ", excerpt(word), ' ', reason,
-                 remedy(line, reason, numbers.empty(), file));
+                 remedy(line, reason, numbers.empty()));
     numbers.push_back(value);
     if (!by_commas) continue;
     if (!take_word(field).empty()) lines.fail("expected ',' between numbers");
@@ -53,7 +56,7 @@ HostMatrix read_columns(ByteSource& source, ReadOptions const& options) {
   for (std::string_view line; lines.next(line);) {
     auto const first = line.find_first_not_of(" \t");
     if (first == std::string_view::npos || line[first] == '#') continue;
-    std::size_t const count = take_numbers(lines, line, source.name(), numbers);
+    std::size_t const count = take_numbers(lines, line, numbers);
     if (rows++ == 0) cols = count;
     if (count != cols) lines.fail("expected ", cols, " numbers, found ", count);
     STRATA_REQUIRE(MemoryError, 2 * numbers.size() * sizeof(double) <= options.max_bytes,

@@ -175,7 +175,9 @@ TEST(MatrixFile, ReadsColumnsOfText) {
            std::pair{"1,,2\n", ":1: number 2: '' is empty"},
            std::pair{"1 2,3\n", ":1: expected ',' between numbers"},
            std::pair{"1;2\n", ":1: number 1: '1;2' is not a number; numbers are separated by"},
-           std::pair{"1 2\n3,5;4\n", "tr ',;' '.,' <"},
+           std::pair{"1 2\n3,5;4\n", "put ',' for ';', after '.' for decimal ','"},
+           std::pair{"1,2; \r\n",
+                     ":1: number 2: '2;' is not a number; leave out the ';' at the ends"},
            std::pair{"1\nnan\n", ":2: number 1: 'nan' is not finite"},
            std::pair{"1e400\n", "is outside the range of fp64"},
        }) {
