@@ -114,8 +114,10 @@ def _radial(kernel: Any, q: _arrays.Array) -> tuple[_arrays.Array, _arrays.Array
         if nu == 2.5:
             return (1 + t + t * t / 3) * decay, 5 / 3 * (1 + t) * decay, None
     # At a distance of 0 g is nothing's factor, whatever it is.
-    t = np.where(t > 0, t, np.finfo(float).eps)
+    there = q > 0
+    t = np.where(there, t, 1.0)
     if nu == 0.5:
-        return np.exp(-t), np.exp(-t) / t, None
+        return np.where(there, np.exp(-t), 1.0), np.where(there, np.exp(-t) / t, 0.0), None
     unit = 2 ** (1 - nu) / gamma(nu)
-    return unit * t**nu * kv(nu, t), 2 * nu * unit * t ** (nu - 1) * kv(abs(nu - 1), t), None
+    slope = 2 * nu * unit * t ** (nu - 1) * kv(abs(nu - 1), t)
+    return np.where(there, unit * t**nu * kv(nu, t), 1.0), np.where(there, slope, 0.0), None

@@ -117,6 +117,37 @@ def test_the_gradients_error_is_below_its_tolerance(nugget: float) -> None:
         assert off[0] > 10 * off[1]  # in fp32
 
 
+def test_a_matrix_without_a_gradient_needs_no_inverse(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, R = covariance(), torch.ones(N, 2, dtype=torch.float64, requires_grad=True)
+    promoted = []
+    monkeypatch.setattr(strata.Factor, "promote", lambda *_: promoted.append(1))
+    quadratic, determinant = strata.gpytorch.StrataOperator(A, "fp16,fp32").inv_quad_logdet(R, logdet=True)
+    (quadratic + determinant).backward()
+    torch.testing.assert_close(R.grad, 2 * torch.linalg.solve(A, R.detach()), rtol=1e-10, atol=1e-10)
+    assert not promoted
+
+
+@pytest.mark.parametrize("in_dims", [(0, 0), (0, None), (None, 0)])
+def test_the_likelihood_is_mapped_over_batches(in_dims: tuple[int | None, int | None]) -> None:
+    As = torch.stack([covariance(12, nugget) for nugget in (1e-2, 1e-1, 1.0)])
+    Rs = torch.from_numpy(np.random.default_rng(5).standard_normal((3, 12, 2)))
+
+    def loss(A: Any, R: Any) -> Any:
+        return sum(strata.gpytorch.StrataOperator(A, "fp64", 0.0).inv_quad_logdet(R, logdet=True))
+
+    given = [whole if dimension == 0 else whole[0] for whole, dimension in zip((As, Rs), in_dims)]
+    each = [tuple(whole[k if dimension == 0 else 0] for whole, dimension in zip((As, Rs), in_dims)) for k in range(3)]
+    torch.testing.assert_close(torch.func.vmap(loss, in_dims)(*given), torch.stack([loss(*one) for one in each]))
+    slope = torch.func.grad(loss, (0, 1))
+    for found, one in zip(zip(*torch.func.vmap(slope, in_dims)(*given)), each):
+        torch.testing.assert_close(found, slope(*one))
+
+
+def test_the_inverse_is_in_fp64_by_default_on_gpus() -> None:
+    assert strata.gpytorch.StrataOperator(covariance(3))._made.tolerance == 1e-3
+    assert strata.gpytorch.StrataOperator(torch.eye(3, device="meta"))._made.tolerance == 0
+
+
 def test_the_loss_does_not_depend_on_the_tolerance() -> None:
     R = torch.ones(N, 1, dtype=torch.float64)
     ways = [strata.gpytorch.StrataOperator(covariance(), "fp64", tolerance).inv_quad_logdet(R, logdet=True) for tolerance in (0.0, 0.1)]
