@@ -39,7 +39,7 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
   });
   if (matrix.comm()) matrix.comm()->sum(squares);  // of one number and zeros
   double const allowed =
-      matrix.rule().accuracy * matrix.norms().frobenius() / static_cast<double>(tiles);
+      matrix.rule().accuracy_each() * matrix.norms().frobenius() / static_cast<double>(tiles);
   double worst = 0;
   for (std::int64_t k = 0; k < tiles; ++k) {
     std::vector<double> norms;
