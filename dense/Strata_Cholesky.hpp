@@ -258,8 +258,8 @@ class CholeskyFactor {
   /// X = A^-1 = W^T W, both triangles. Returns e: |X - A^-1|_ij <= e sqrt(x_ii x_jj).
   ///
   /// Shape    X: n x n View, LayoutLeft or LayoutRight, any padding. It must not overlap A.
-  /// Sync     fences `exec`. Cost 2 n^3/3 flops. With a tolerance above 0 in fp32, by fp16_split
-  ///          products on devices, if e is at most that then; 4 n^2 bytes. Else in fp64.
+  /// Sync     fences `exec`. Cost 2 n^3/3 flops. With A equilibrated and a tolerance above e, which
+  ///          then is likely and no bound, in fp32 (fp16_split on devices), 4 n^2 bytes; else fp64.
   /// Throws   as `inverse_diagonal`; ValueError if the tolerance is negative.
   /// Source   Du Croz and Higham, IMA J. Numer. Anal. 12 (1992), doi:10.1093/imanum/12.1.1.
   template <class OutView>

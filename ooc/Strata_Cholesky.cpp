@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -39,7 +40,7 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
   });
   if (matrix.comm()) matrix.comm()->sum(squares);  // of one number and zeros
   double const allowed =
-      matrix.rule().accuracy * matrix.norms().frobenius() / static_cast<double>(tiles);
+      matrix.rule().accuracy_each() * matrix.norms().frobenius() / static_cast<double>(tiles);
   double worst = 0;
   for (std::int64_t k = 0; k < tiles; ++k) {
     std::vector<double> norms;
@@ -57,9 +58,23 @@ double operand_excess(TileMatrix<Exec> const& matrix) {
   return worst;
 }
 
-// Rungs that the first would be mistaken for keep their columns apart.
-std::string folder_of(std::string const& folder, std::size_t rung) {
-  return folder.empty() || rung == 0 ? folder : folder + "/rung_" + std::to_string(rung);
+// Rungs that the first would be mistaken for keep their columns apart, and so does a rung that is
+// repeated with all moduli. With few, another rank than the one whose sums outgrew them may have
+// kept columns that were made from these.
+std::string folder_of(std::string folder, std::size_t rung, bool is_repeated) {
+  if (folder.empty()) return folder;
+  if (rung > 0) folder += "/rung_" + std::to_string(rung);
+  return is_repeated ? folder + "/all_moduli" : folder;
+}
+
+// Tiles by the moduli of their products, which without a ladder are all.
+auto moduli_taken(PrecisionMap const& map, bool has_ladder) {
+  auto tiles = map.moduli_histogram();
+  if (has_ladder || map.moduli() == 0) return tiles;
+  auto const all = std::accumulate(tiles.begin(), tiles.end(), std::int64_t{0});
+  tiles.fill(0);
+  tiles[static_cast<std::size_t>(map.moduli() - least_moduli)] = all;
+  return tiles;
 }
 
 // Why a ladder goes on from here, for the reader of a message.
@@ -183,11 +198,14 @@ Info TileFactor<Exec>::State::attempt(std::size_t number) {
   report.rung = step.rung;
   report.histogram = map.histogram();
   report.moduli = map.moduli();
-  report.moduli_histogram = map.moduli_histogram();
+  report.moduli_histogram = moduli_taken(map, options.ladder);
   report.smallest_budget_bytes = least;
   report.column_block =
       detail::column_block_of(loan.machine().devices(), ready, matrix, options, report.streams);
-  std::string const folder = folder_of(options.checkpoint.folder, number);
+  bool const is_repeated = std::ranges::any_of(report.attempts, [&](CholeskyAttempt const& before) {
+    return before.rung == step.rung && before.outcome == Outcome::Overflowed;
+  });
+  std::string const folder = folder_of(options.checkpoint.folder, number, is_repeated);
   detail::CheckpointFolder const checkpoint(folder, nullptr, comm);
   report.first_column = detail::resume(matrix, checkpoint);
   report.devices.clear();

@@ -49,9 +49,9 @@ struct CheckpointOptions {
   /// number of ranks, devices, streams and bytes. Each of several ranks has one file or two for its
   /// tiles of a column. The folder may be one that all ranks see, or one on each host. With one on
   /// each host, only the same grid can go on, with each rank on the host where it was; others are
-  /// refused. Rungs of the ladder above the first have folders of their own in this folder. One
-  /// factorisation uses the folder at a time. On file systems that can't lock a folder, the user
-  /// must see to that.
+  /// refused. Rungs of the ladder above the first have folders of their own in this folder, and so
+  /// has a rung that is repeated with all moduli. One factorisation uses the folder at a time. On
+  /// file systems that can't lock a folder, the user must see to that.
   ///
   /// A file says which matrix it belongs to: order, tile size, the precision rule, and a digest of
   /// every entry (see TileMatrix). A file that differs in any of them is refused in words; a

@@ -135,11 +135,11 @@ void CholeskyFactor<ExecutionSpace>::State::invert_factor(MatrixRef<memory_space
 template <class ExecutionSpace>
 double CholeskyFactor<ExecutionSpace>::State::invert_in_fp32(MatrixRef<memory_space> const& X,
                                                              double tolerance) {
-  // fp16_split drops what is far below the largest number of a block. Where the diagonal of H is 1,
-  // no column of W is shorter than 1.
-  Precision const format = runs_on_host<ExecutionSpace> || !report.equilibrated
-                               ? Precision::fp32
-                               : Precision::fp16_split;
+  // Where the diagonal of H is about 1, no column of W is much shorter than 1. Otherwise squares
+  // may leave fp32's range, and fp16_split drops what is far below the largest number of a block.
+  if (!report.equilibrated) return std::numeric_limits<double>::infinity();
+  constexpr bool on_host = runs_on_host<ExecutionSpace>;
+  Precision const format = on_host ? Precision::fp32 : Precision::fp16_split;
   using LowBlock = Kokkos::View<float**, Kokkos::LayoutLeft, memory_space>;
   auto const W = strata::allocate<LowBlock>(exec, "strata::dense::cholesky::inverse_in_fp32", n, n);
   Kokkos::deep_copy(exec, W, 0.0f);
@@ -153,10 +153,12 @@ double CholeskyFactor<ExecutionSpace>::State::invert_in_fp32(MatrixRef<memory_sp
     blas->gemm(op, Op::NoTrans, 1, matrix_ref(W), matrix_ref(V), 0, matrix_ref(product));
     Kokkos::deep_copy(exec, V, product);
   });
+  // Errors of sums as random ones; matrix units truncate, each time that they add 16 products.
+  double const random = std::sqrt(static_cast<double>(n)), truncated = static_cast<double>(n) / 16;
   double const rounding =
-      4 * traits(format).unit_roundoff + 0x1p-24 * std::sqrt(static_cast<double>(n));
+      4 * traits(format).unit_roundoff + 0x1p-24 * (on_host ? random : std::max(random, truncated));
   double const error = w < 1 ? w / (1 - w) + rounding : std::numeric_limits<double>::infinity();
-  if (error > tolerance) return error;
+  if (!(error <= tolerance) || std::isinf(error)) return error;
   triangle.square(matrix_ref(W));
   scale_and_mirror(exec, analysis.d, W.data(), static_cast<std::int64_t>(W.stride(1)),
                    X.template as<double>(), n, X.ld);
@@ -202,8 +204,12 @@ double CholeskyFactor<ExecutionSpace>::write_inverse(ExecutionSpace const& exec,
   if (s.n == 0) return 0;
   Region const region(s.exec, "strata::dense::cholesky::inverse");
   MatrixRef<memory_space> const x{X.data, s.n, s.n, ld, Precision::fp64};
-  double error = tolerance > 0 ? s.invert_in_fp32(x, tolerance) : 0;
-  if (tolerance == 0 || error > tolerance) {
+  double error = std::numeric_limits<double>::infinity();
+  try {
+    if (tolerance > 0) error = s.invert_in_fp32(x, tolerance);
+  } catch (MemoryError const&) {  // fp64 needs little room but X
+  }
+  if (!(error <= tolerance) || std::isinf(error)) {
     error = s.error_of_inverse();
     s.invert_factor(x);
     detail::LowerTriangle<ExecutionSpace>(*s.blas, s.n).square(x);

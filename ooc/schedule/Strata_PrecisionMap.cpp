@@ -90,6 +90,10 @@ bool PrecisionRule::may_round() const {
                         : !std::ranges::all_of(layers, is_wide);
 }
 
+double PrecisionRule::accuracy_each() const {
+  return moduli_of(precisions.front()) > 0 && precisions.size() > 1 ? accuracy / 2 : accuracy;
+}
+
 double TileNorms::frobenius() const {
   double sum = 0;
   for (std::int64_t j = 0; j < tiles; ++j)
@@ -205,7 +209,7 @@ Precision first_precision(TileNorms const& norms, PrecisionRule const& rule) {
   if (moduli_of(first) == 0 || rule.accuracy == 0 || !rule.layers.empty()) return first;
   double trace = 0;
   for (double const part : norms.traces) trace += part;
-  double const allowed = rule.accuracy * norms.frobenius();
+  double const allowed = rule.accuracy_each() * norms.frobenius();
   int moduli = least_moduli;
   while (moduli < moduli_of(first) &&
          !(traits(integer_precision(moduli)).unit_roundoff * trace <= allowed))
@@ -240,7 +244,7 @@ void take_fewer_moduli(PrecisionMap& map, Estimates const& of) {
 // The lowest precision of each tile that the accuracy allows.
 void round_tiles(PrecisionMap& map, Estimates const& of, PrecisionRule const& rule) {
   std::int64_t const tiles = map.tiles();
-  double const allowed = rule.accuracy * of.norms.frobenius() / static_cast<double>(tiles);
+  double const allowed = rule.accuracy_each() * of.norms.frobenius() / static_cast<double>(tiles);
   for (std::int64_t k = 0; k < tiles; ++k) {
     TwoLargest largest;
     for (std::int64_t i = k + 1; i < tiles; ++i) largest.see(i, of.factor(i, k));

@@ -65,6 +65,9 @@ struct PrecisionRule {
   }
   /// Whether tiles may be stored in less than fp64.
   bool may_round() const;
+  /// The part of the accuracy that integers may take, and that low tiles may take: all of it, or
+  /// half each where the precisions are of both.
+  double accuracy_each() const;
   /// Throws   ValueError if accuracy is not in [0, 1), the precisions are not as said, a layer is
   ///          of another precision, layers differ in their moduli, or there are layers and an
   ///          accuracy.
@@ -133,17 +136,21 @@ int precision_rank(Precision precision);
 /// The lowest precision of each tile that perturbs the matrix by no more than the rule allows, or
 /// the rule's layers.
 ///
+/// Integers and low tiles have half of eps each where the rule's precisions are of both: below, eps
+/// is `PrecisionRule::accuracy_each`.
+///
 /// Tile (i, k) may be rounded to unit roundoff u if Nt ||A_ik||_F <= (eps / u) ||A||_F. The operand
 /// rule also asks for Nt b_ik max_m b_mk u <= eps ||A||_F over the other rows m > k. Here b_ik
 /// estimates ||L_ik||_F: it is the lesser of ||A_ik||_F, which L_ik exceeds by fill-in only, and
 /// trace(A_ii)^(1/2), which L_ik cannot exceed. Diagonal tiles stay in fp64.
 ///
-/// Integers put an error of 0.41 theta_S (a_ii a_jj)^(1/2) or less in entry (i, j) of the sums
-/// (`IntegerBlas`), whatever norms tiles have: ||E||_F is less than theta_S trace(A). An accuracy
-/// takes the least S for which this is at most eps ||A||_F. The sum of products of tile (i, j) is
-/// at most P / 2 times the sum over k of r_ik r_jk. Here r_ik estimates the largest row of L_ik in
-/// units of a whole row's bound: 2^8 b_ik / trace(A_ii)^(1/2), at most 1. So few moduli serve a
-/// small tile for the same integers. A factorisation checks that they did.
+/// The error E that integers put in entry (i, j) of the sums has a standard deviation of 0.41
+/// theta_S (a_ii a_jj)^(1/2) at most (`IntegerBlas`), whatever norms tiles have. So ||E||_F is
+/// expected below theta_S trace(A) / 2. An accuracy takes the least S for which theta_S trace(A) is
+/// at most eps ||A||_F. The sum of products of tile (i, j) is at most P / 2 times the sum over k of
+/// r_ik r_jk. Here r_ik estimates the largest row of L_ik in units of a whole row's bound: 2^8 b_ik
+/// / trace(A_ii)^(1/2), at most 1. So few moduli serve a small tile for the same integers. A
+/// factorisation checks that they did.
 ///
 /// Shape    norms of the matrix that is factored (equilibrated: `TileMatrix`).
 /// Throws   ShapeError if the norms are not of a triangle; what `PrecisionRule::check` throws.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Dense.hpp"
 #include "StrataTest_FactorCases.hpp"
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_HardMatrices.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -198,17 +200,53 @@ TYPED_TEST(CholeskyInverseOn, IsWithinItsErrorForHardMatricesInFp32) {
   EXPECT_LE(tightest, 1e3);
 }
 
-// Numbers beyond fp32's range are for fp64.
+// Numbers beyond fp32's range, or with such squares, are for fp64.
 TYPED_TEST(CholeskyInverseOn, TakesHugeAndTinyScalesWithATolerance) {
   CholeskyOptions const plain{.equilibrate = false};
   TypeParam const exec;
-  for (double const scale : {0x1p-900, 0x1p-280, 0x1p280, 0x1p900}) {
+  double tightest = 1e300;
+  auto const is_within = [&](HostMatrix const& A) {
+    auto factor = cholesky(exec, on_device<TypeParam>(A), {P::fp64}, plain);
+    (void)inverse_with(factor, exact_inverse(ExactFactor(A), A.extent(0)), 1e-3, tightest);
+  };
+  for (double const scale :
+       {0x1p-900, 0x1p-280, 0x1p-160, 0x1p-140, 0x1p140, 0x1p160, 0x1p280, 0x1p900}) {
     HostMatrix const A = easy_matrix(20);
     for (std::size_t k = 0; k < A.span(); ++k) A.data()[k] *= scale;
-    auto factor = cholesky(exec, on_device<TypeParam>(A), {P::fp64}, plain);
-    double tightest = 1e300;
-    (void)inverse_with(factor, exact_inverse(ExactFactor(A), A.extent(0)), 1e-3, tightest);
+    is_within(A);
   }
+  HostMatrix const diagonal("strata::test::A", 2, 2);
+  diagonal(0, 0) = 1;
+  diagonal(1, 1) = 1e46;
+  is_within(diagonal);
+}
+
+// Any error will do, but fp32's may be none: then fp64 has one.
+TYPED_TEST(CholeskyInverseOn, IsMadeInFp64WhereFp32HasNoError) {
+  TypeParam const exec;
+  HardMatrices draw(23);
+  double tightest = 1e300;
+  for (int k = setting("STRATA_TEST_CASES", 60); k > 0; --k) {
+    HostMatrix const A = hard_matrix(draw, 50);
+    ExactFactor const exact(A);
+    auto factor = cholesky(exec, on_device<TypeParam>(A), {P::fp64});
+    if (!exact.ok() || !factor.info().ok() || factor.whitening_error(exec) >= 1) continue;
+    auto const X = exact_inverse(exact, A.extent(0));
+    EXPECT_TRUE(
+        std::isfinite(inverse_with(factor, X, std::numeric_limits<double>::infinity(), tightest)));
+  }
+}
+
+TYPED_TEST(CholeskyInverseOn, IsMadeInFp64WhereFp32HasNoMemory) {
+  TypeParam const exec;
+  HostMatrix const A = easy_matrix(65);
+  auto factor = cholesky(exec, on_device<TypeParam>(A), {P::fp64});
+  FailingAllocations const failing("strata::dense::cholesky::inverse_in_fp32", [] { return true; });
+  double tightest = 1e300;
+  double const error =
+      inverse_with(factor, exact_inverse(ExactFactor(A), A.extent(0)), 1e-3, tightest);
+  EXPECT_TRUE(failing.failed());
+  EXPECT_LE(error, 1e-9);
 }
 
 // Where fp64 does not tell, it says so.

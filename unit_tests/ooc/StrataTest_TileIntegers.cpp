@@ -7,6 +7,7 @@
 #include <core/integers/Strata_IntegerBlas.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/schedule/Strata_TilePlan.hpp>
+#include <ooc/tiles/detail/Strata_Checkpoint.hpp>
 
 #include <gtest/gtest.h>
 
@@ -251,6 +252,14 @@ void takes_all_where_sums_outgrow(bool has_folder) {
   EXPECT_EQ(attempts[1].outcome, Outcome::Held);
   EXPECT_EQ(attempts[1].rung, Rung::AsAsked);
   EXPECT_EQ(factor.report().moduli_histogram[14 - least_moduli], 10);
+  EXPECT_EQ(factor.report().first_column, 0);  // none is another attempt's, though bits may be
+  if (has_folder) {
+    auto const again = cholesky(devices_of<Exec>(1), make(integers(14)), options);
+    EXPECT_EQ(again.report().attempts.size(), 2u);
+    EXPECT_EQ(again.report().first_column, tiles);
+    EXPECT_EQ(ooc::detail::parts_in(folder.path + "/all_moduli", tiles).size(), tiles);
+    EXPECT_LT(ooc::detail::parts_in(folder.path, tiles).size(), tiles);
+  }
   auto all = integers(14);
   all.fewer_moduli = false;
   auto const expected = cholesky(devices_of<Exec>(1), make(all));
@@ -259,6 +268,7 @@ void takes_all_where_sums_outgrow(bool has_folder) {
   options.checkpoint.folder = "";
   auto const at_once = cholesky(devices_of<Exec>(1), make(integers(14)), options);
   EXPECT_TRUE(same_bits(stored_matrix(at_once.matrix()), stored_matrix(expected.matrix())));
+  EXPECT_EQ(at_once.report().moduli_histogram, expected.report().moduli_histogram);
 }
 TYPED_TEST(TileIntegers, TakeAllModuliWhereTheirSumsOutgrowFew) {
   takes_all_where_sums_outgrow<TypeParam>(false);
@@ -350,21 +360,6 @@ void solves(PrecisionRule const& rule) {
 }
 TYPED_TEST(TileIntegers, SolveToFp64) {
   for (int const moduli : {6, 8, 14}) solves<TypeParam>(integers(moduli));
-}
-
-TEST(IntegerMaps, MapsTakeTheModuliThatAnAccuracyNeeds) {
-  TileNorms norms{4, std::vector<double>(10, 1.0), std::vector<double>(4, 1.0)};
-  auto const moduli = [&](double accuracy, int most) {
-    PrecisionRule rule{accuracy};
-    rule.precisions = {integer_precision(most)};
-    return precision_map(norms, rule).moduli();
-  };
-  // theta 4 <= accuracy 4
-  EXPECT_EQ(moduli(1e-5, 14), 6);
-  EXPECT_EQ(moduli(1e-8, 14), 7);
-  EXPECT_EQ(moduli(1e-9, 14), 8);
-  EXPECT_EQ(moduli(1e-9, 7), 7);
-  EXPECT_EQ(moduli(0, 14), 14);
 }
 
 TEST(IntegerMaps, MapsTakeFewerModuliForSmallTiles) {

@@ -66,8 +66,11 @@ void Executor<Exec>::Stream::warm_up() {
   auto const histogram = map().histogram();
   std::vector<Precision> forms;
   unsigned bits = 0;
-  if (int const moduli = map().moduli(); moduli > 0)
-    bits |= 1U << static_cast<unsigned>(integer_precision(moduli));
+  auto const with_moduli = map().moduli_histogram();
+  for (int moduli = least_moduli; moduli <= most_moduli; ++moduli)
+    if (moduli == map().moduli() ||
+        with_moduli[static_cast<std::size_t>(moduli - least_moduli)] > 0)
+      bits |= 1U << static_cast<unsigned>(integer_precision(moduli));
   for (Precision const form : {Precision::fp64, Precision::fp32, Precision::fp16_split,
                                Precision::fp16, Precision::fp8_e4m3}) {
     if (is_product_format(form) && !map().holds(form)) continue;

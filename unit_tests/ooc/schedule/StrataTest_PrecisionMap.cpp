@@ -90,6 +90,44 @@ TEST(PrecisionMap, KeepsToThePrecisionsAllowed) {
   EXPECT_FALSE(precision_map(norms, rule).is_mixed());
 }
 
+TEST(PrecisionMap, TakesTheModuliThatAnAccuracyNeeds) {
+  TileNorms norms{4, std::vector<double>(10, 1.0), std::vector<double>(4, 1.0)};
+  auto const moduli = [&](double accuracy, int most) {
+    PrecisionRule rule{accuracy};
+    rule.precisions = {integer_precision(most)};
+    return precision_map(norms, rule).moduli();
+  };
+  // theta 4 <= accuracy 4
+  EXPECT_EQ(moduli(1e-5, 14), 6);
+  EXPECT_EQ(moduli(1e-8, 14), 7);
+  EXPECT_EQ(moduli(1e-9, 14), 8);
+  EXPECT_EQ(moduli(1e-9, 7), 7);
+  EXPECT_EQ(moduli(0, 14), 14);
+}
+
+// What integers do and what low tiles do is within half of the accuracy each.
+TEST(PrecisionMap, SharesTheAccuracyBetweenIntegersAndLowTiles) {
+  TileNorms const norms = decaying(8, 0.05);
+  std::vector<Precision> const low = {Precision::fp32, Precision::fp16, Precision::fp8_e4m3};
+  auto const of = [&](double accuracy, Precision first, bool rounds) {
+    PrecisionRule rule{accuracy};
+    rule.precisions = {first};
+    if (rounds) rule.precisions.insert(rule.precisions.end(), low.begin(), low.end());
+    rule.fewer_moduli = false;
+    return precision_map(norms, rule);
+  };
+  for (int const moduli : {6, 7, 8}) {
+    double const least =
+        traits(integer_precision(moduli)).unit_roundoff * 8 / norms.frobenius();  // trace 8
+    EXPECT_EQ(of(1.5 * least, Precision::int8x14, false).moduli(), moduli);
+    EXPECT_EQ(of(1.5 * least, Precision::int8x14, true).moduli(), moduli + 1);
+    auto const both = of(2.5 * least, Precision::int8x14, true);
+    EXPECT_EQ(both.moduli(), moduli);
+    EXPECT_EQ(both.histogram(), of(1.25 * least, Precision::fp64, true).histogram());
+    EXPECT_GT(both.histogram()[1], 0);
+  }
+}
+
 // In the position of fp32, with an error four times fp32's.
 TEST(PrecisionMap, TakesSplitTilesInThePlaceOfFp32) {
   TileNorms const norms = decaying(12, 0.05);
