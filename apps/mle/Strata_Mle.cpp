@@ -157,8 +157,7 @@ double error_of_logarithm(MleResult const& result, std::size_t number) {
 std::vector<geostat::ProfileInterval> profile_intervals(Exec const& exec, MleOptions const& options,
                                                         Observations const& data,
                                                         Factor const& factor, std::size_t max_bytes,
-                                                        Progress& progress,
-                                                        MleResult const& result) {
+                                                        Progress& progress, MleResult& result) {
   std::vector<geostat::ProfileInterval> intervals;
   geostat::FitOptions fit = *result.asked;
   fit.factor.max_bytes = max_bytes;
@@ -181,8 +180,13 @@ std::vector<geostat::ProfileInterval> profile_intervals(Exec const& exec, MleOpt
       if (done > 0)  // the others take as long as those before
         progress.left(seconds / done * (static_cast<double>(asked.size()) - done) - here);
     };
-    intervals.push_back(geostat::profile_interval(exec, factor.team(), data.locations, data.values,
-                                                  fit, result.theta, k, how));
+    try {
+      intervals.push_back(geostat::profile_interval(exec, factor.team(), data.locations,
+                                                    data.values, fit, result.theta, k, how));
+    } catch (ValueError const& error) {  // the fit is reported all the same
+      result.warnings.push_back(
+          words("no interval of ", geostat::all_parameter_names[k], ": ", error.what()));
+    }
     seconds += here + watch.lap();
   }
   return intervals;

@@ -18,6 +18,15 @@ namespace strata::geostat {
 
 namespace {
 
+// The bounds of sigma2 are the field's where there is a second structure: a first one below them
+// may be as little as makes no difference, less than the share of the field that a fit leaves it.
+FitOptions with_bounds_about(FitOptions options, MaternCovariance const& estimate) {
+  constexpr double least_share = 1e-15;
+  if (estimate.second && estimate.sigma2 < options.lower.sigma2)
+    options.lower.sigma2 = std::min(estimate.sigma2, least_share * estimate.field());
+  return options;
+}
+
 void check(FitOptions const& options, MaternCovariance const& estimate, std::size_t parameter,
            ProfileOptions const& how) {
   bool const has_second = estimate.second.has_value();
@@ -41,7 +50,8 @@ void check(FitOptions const& options, MaternCovariance const& estimate, std::siz
                value = mean * parameter_of(estimate, parameter),
                lower = parameter_of(options.lower, parameter),
                upper = parameter_of(options.upper, parameter);
-  STRATA_REQUIRE(ValueError, lower <= value && value <= upper,
+  constexpr double rounding = 1e-12;
+  STRATA_REQUIRE(ValueError, lower * (1 - rounding) <= value && value <= upper * (1 + rounding),
                  "profile_interval: ", all_parameter_names[parameter], " is estimated as ", value,
                  " with the bounds ", lower, " and ", upper);
 }
@@ -173,15 +183,16 @@ ProfileInterval profile_interval(Exec const& exec, ooc::DeviceTeam<Exec> const& 
                                  std::size_t parameter, ProfileOptions const& how) {
   Region const region(exec, "strata::geostat::profile_interval");
   Stopwatch const watch;
-  check(options, estimate, parameter, how);
+  FitOptions const bounded = with_bounds_about(options, estimate);
+  check(bounded, estimate, parameter, how);
   ProfileInterval result{.parameter = parameter,
                          .level = how.level,
                          .log_likelihood = std::numeric_limits<double>::quiet_NaN()};
   // The quantile of chi-square with one degree of freedom is that of |normal| squared.
   double const reach = std::sqrt(2.0) * boost::math::erf_inv(how.level);
   double const fall_at_ends = reach * reach / 2;
-  auto const scale = Scale::of(options, estimate, parameter);
-  Profile<Exec> profile(exec, team, locations, values, options, scale, fall_at_ends / 10, result);
+  auto const scale = Scale::of(bounded, estimate, parameter);
+  Profile<Exec> profile(exec, team, locations, values, bounded, scale, fall_at_ends / 10, result);
   double const value = parameter_of(estimate, parameter), center = scale.to(value);
   profile.begin_at(estimate);
   double const top = profile(center);
@@ -209,8 +220,8 @@ ProfileInterval profile_interval(Exec const& exec, ooc::DeviceTeam<Exec> const& 
         find_end(fall, center, -reach, scale.to(bound), step, how.tolerance);
     return ProfileEnd{what == EndOf::Bound ? bound : scale.from(logarithm), what};
   };
-  result.lower = end(options.lower);
-  result.upper = end(options.upper);
+  result.lower = end(bounded.lower);
+  result.upper = end(bounded.upper);
   result.above_estimate = result.log_likelihood - top;
   return done();
 }

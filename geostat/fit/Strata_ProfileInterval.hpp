@@ -72,6 +72,7 @@ struct ProfileInterval {
 /// skewed as the likelihood, and the same for a parameter and its logarithm.
 ///
 /// Shape    as for `fit`; `options` are the fit's and `estimate` its theta, inside the bounds.
+///          With a second structure the bounds of sigma2 are the field's.
 /// Result   see ProfileInterval. Ends at a bound say so. Where the log-likelihood is not known at
 ///          the estimate itself, both ends are the estimate, and Undefined.
 /// Sync     fences `exec`.

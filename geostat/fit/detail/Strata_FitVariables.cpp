@@ -18,6 +18,12 @@ constexpr double most_stretched = 4;            // kappa, where the ratio is 1/5
 constexpr double most_of_the_sill = 1 - 1e-12;  // a share; beyond it rounding hides sigma2
 constexpr double most_of_the_field = 1 - 1e-9;  // the second structure's share
 
+// An estimate at a bound may be beyond it by rounding, as a mean or ratio of ranges that it keeps.
+bool is_within(double start, double lower, double upper) {
+  constexpr double rounding = 1e-12;
+  return lower * (1 - rounding) <= start && start <= upper * (1 + rounding);
+}
+
 void check_bounds(FitOptions const& options, std::size_t k) {
   // With directions the bounds of the range are the geometric mean's.
   double const mean = k == of_range && options.directions ? std::sqrt(options.start.ratio) : 1,
@@ -26,18 +32,14 @@ void check_bounds(FitOptions const& options, std::size_t k) {
   STRATA_REQUIRE(ValueError, std::isfinite(lower) && std::isfinite(upper), "fit: the bounds of ",
                  parameter_names[k], " are ", lower, " and ", upper, ", must be finite");
   bool const is_in_range = k == of_nugget ? lower >= 0 : lower > 0;
-  STRATA_REQUIRE(ValueError, is_in_range && lower <= start && start <= upper && lower < upper,
+  STRATA_REQUIRE(ValueError, is_in_range && is_within(start, lower, upper) && lower < upper,
                  "fit: ", parameter_names[k], " starts at ", start, " with the bounds ", lower,
                  " and ", upper, ": they must be ", k == of_nugget ? "not negative" : "positive",
                  " and hold it between them, or fix it");
 }
 
-// A start at a bound may be beyond it by rounding: the ratio of ranges is what is kept.
 void check_axis(double start, double lower, double upper) {
-  constexpr double rounding = 1e-12;
-  STRATA_REQUIRE(ValueError,
-                 lower > 0 && lower * (1 - rounding) <= start && start <= upper * (1 + rounding) &&
-                     lower < upper,
+  STRATA_REQUIRE(ValueError, lower > 0 && is_within(start, lower, upper) && lower < upper,
                  "fit: the range of a coordinate starts at ", start, " with the bounds ", lower,
                  " and ", upper, ", which must be positive and hold it between them");
 }
@@ -46,7 +48,7 @@ void check_axis(double start, double lower, double upper) {
 void check_second(char const* name, double start, double lower, double upper, double least) {
   STRATA_REQUIRE(
       ValueError,
-      std::isfinite(upper) && lower >= least && lower <= start && start <= upper && lower < upper,
+      std::isfinite(upper) && lower >= least && is_within(start, lower, upper) && lower < upper,
       "fit: ", name, " of the second structure starts at ", start, " with the bounds ", lower,
       " and ", upper, ", which must hold it between them, or fix it");
 }

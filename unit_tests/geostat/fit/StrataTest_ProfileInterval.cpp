@@ -112,6 +112,56 @@ TYPED_TEST(ProfileIntervalTest, IsThatOfFitsWithASecondStructuresParameterHeld) 
   }
 }
 
+// As a fit makes it of a mean range at its bound, by rounding beyond that.
+MaternCovariance just_above(MaternCovariance theta, double mean) {
+  for (theta.ratio = 0.9;; theta.ratio *= 0.99) {
+    theta.range = mean * std::exp(-std::log(theta.ratio) / 2);
+    if (std::sqrt(theta.ratio) * theta.range > mean) break;
+  }
+  if (theta.second) theta.second->range = theta.range;
+  return theta;
+}
+
+TYPED_TEST(ProfileIntervalTest, TakesAMeanRangeThatRoundingHasAboveItsBound) {
+  Problem<TypeParam> problem;
+  problem.options.directions = true;
+  problem.options.upper.range = 0.05;
+  auto theta = just_above(problem.truth, 0.05);
+  for (std::size_t const k : {0, 1, 3}) EXPECT_GT(problem.interval(theta, k).fits, 1) << k;
+  theta.second = {0.5, 0.05, 0.5, Family::Exponential};
+  theta = just_above(theta, 0.05);
+  problem.options.start = theta;
+  problem.options.lower.second = {0, 0.002, 0.5, Family::Exponential};
+  problem.options.upper.second = {100, 0.05, 0.5, Family::Exponential};
+  problem.options.fixed = {true, true, true, true};
+  for (std::size_t const k : {4, 5}) EXPECT_GT(problem.interval(theta, k).fits, 1) << k;
+}
+
+// The bounds of sigma2 are the field's.
+TYPED_TEST(ProfileIntervalTest, IsOfAFirstStructureBelowTheFieldsBound) {
+  Problem<TypeParam> problem;
+  MaternCovariance truth{0.3, 0.03, 0.5, 0, Family::Exponential};
+  truth.second = {1.2, 0.3, 0.5, Family::Exponential};
+  problem.at = synthetic_locations(150);
+  problem.y = synthetic_field(problem.exec, truth, problem.at, 5);
+  problem.options = options_at(truth);
+  problem.options.start.sigma2 = 0.6;
+  problem.options.fixed = {false, true, true, true};
+  problem.options.fixed_second = {false, false, true};
+  problem.options.lower.sigma2 = 0.5;
+  problem.options.lower.second = {0, 0.05, 0.5, Family::Exponential};
+  problem.options.upper.second = {100, 5, 0.5, Family::Exponential};
+  auto const best = fit(problem.exec, problem.team, problem.at, problem.y, problem.options);
+  ASSERT_LT(best.theta.sigma2, 0.5);
+  ASSERT_GT(best.theta.field(), 0.5);
+  for (std::size_t const k : {0, 4, 5}) {
+    auto const interval = problem.interval(best.theta, k);
+    EXPECT_NEAR(interval.log_likelihood, best.likelihood.log_likelihood, 1e-3) << k;
+    EXPECT_LT(interval.lower.value, 0.99 * parameter_of(best.theta, k)) << k;
+    EXPECT_GT(interval.upper.value, 1.01 * parameter_of(best.theta, k)) << k;
+  }
+}
+
 TYPED_TEST(ProfileIntervalTest, HoldsTheEstimateAndGrowsWithItsLevel) {
   Problem<TypeParam> const problem;
   auto const theta = problem.estimate();
