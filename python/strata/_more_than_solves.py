@@ -187,7 +187,7 @@ class MoreThanSolves:
         out : array of float64, (n, n), optional
             Where it goes, in C or Fortran order, with any padding. By default a new array.
         tolerance : float
-            An error that is small enough. Above 0 the inverse is made in fp32, on GPUs by fp16_split products; if its error is larger, in fp64.
+            An error that is small enough. Above 0 the inverse of an equilibrated matrix is made in fp32, on GPUs by fp16_split products. If its error is larger, or there is no memory for it, it is made in fp64.
 
         Returns
         -------

@@ -128,7 +128,7 @@ SAMPLE = [
     Mutant("the operand rule's largest with the row itself", "ooc/schedule/Strata_PrecisionMap.cpp", "of.factor(i, k) * «largest.without(i)»",
            "largest.without(-1)", "ooc", "*"),
     Mutant("the paper's inequality without the number of tiles", "ooc/schedule/Strata_PrecisionMap.cpp",
-           "allowed = «rule.accuracy * of.norms.frobenius() / static_cast<double>(tiles)»", "rule.accuracy * of.norms.frobenius()", "ooc", "*"),
+           "allowed = «rule.accuracy_each() * of.norms.frobenius() / static_cast<double>(tiles)»", "rule.accuracy_each() * of.norms.frobenius()", "ooc", "*"),
     Mutant("fewer moduli whatever rows a tile has", "ooc/schedule/Strata_PrecisionMap.cpp", "sum += «ratio[tile_number(i, k, tiles)] * ratio[tile_number(j, k, tiles)]»",
            "0", "ooc", "*TileIntegers*:*IntegerMaps*"),
     Mutant("a tile's integers out of range unseen", "ooc/team/detail/Strata_TileIntegers.cpp", "if («!(*bound <= limit)» && *outgrown == 0)", "false", "ooc", "*TileIntegers*"),
