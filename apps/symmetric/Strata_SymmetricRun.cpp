@@ -106,11 +106,13 @@ SymmetricComparison compare(Exec const& exec, DeviceMatrix const& A, DeviceMatri
   progress.phase("comparing with " + vendor_sytrf());
   DeviceMatrix const X("strata::compare::X", B.extent(0), B.extent(1));
   std::vector<SymmetricComparison> samples;
+  dense::SymmetricOptions pivoted;
+  pivoted.pivoted = true;
   for (int r = 0; r < repeat; ++r) {
     SymmetricComparison sample;
     sample.library = vendor_sytrf();
     sample.backward_error = std::numeric_limits<double>::quiet_NaN();
-    auto factor = dense::symmetric_factor(exec, A, dense::SymmetricOptions{.pivoted = true});
+    auto factor = dense::symmetric_factor(exec, A, pivoted);
     exec.fence("strata::compare::factored");
     sample.factor_seconds = factor.report().factor_seconds;
     if (factor.ok()) {

@@ -65,7 +65,7 @@ struct PrecisionRule {
   }
   /// Whether tiles may be stored in less than fp64.
   bool may_round() const;
-  /// The part of the accuracy that integers may take, and that low tiles may take: all of it, or
+  /// The part of the accuracy that integers may take, and that low tiles may take: the whole, or
   /// half each where the precisions are of both.
   double accuracy_each() const;
   /// Throws   ValueError if accuracy is not in [0, 1), the precisions are not as said, a layer is
