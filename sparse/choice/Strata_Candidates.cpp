@@ -356,14 +356,13 @@ bool Patience::gives_up(std::int64_t iteration, double relative_residual) {
   constexpr double most_doubt = 4;
   double const now = std::log(std::max(relative_residual, 1e-300));
   least_.push_back(least_.empty() ? now : std::min(least_.back(), now));
-  std::size_t const k = least_.size();
+  std::size_t const k = least_.size(), half = k / 2;
   bool const is_early = k < least || 2 * static_cast<double>(iteration) < own_.iterations;
   if (others_.empty() || is_early || k % pause != 0) return false;
-  double const fallen = least_[k / 2 - 1] - least_[k - 1],
+  double const fallen = least_[half - 1] - least_[k - 1],
                left = least_[k - 1] - std::log(tolerance_);
   if (!(left > 0)) return false;
-  double const more =
-      left / fallen * static_cast<double>(k - k / 2);  // infinite where nothing fell
+  double const more = left / fallen * static_cast<double>(k - half);  // infinite if nothing fell
   double const remaining = more * own_.iteration_seconds;
   for (auto& other : others_)
     if (analyse_ && other.analysis_seconds > 0 && remaining > other.analysis_seconds)
