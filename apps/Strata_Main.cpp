@@ -193,6 +193,8 @@ Exit run(CLI::App& app, Arguments& arguments, std::vector<char*>& kokkos) {
   // Others of several may be in tiles, or sparse, by mistake.
   if (app.got_subcommand("info") || (in_memory && !apps::is_one_of_several()))
     return saved(app, command);
+  std::optional<apps::EndSignals> signals;  // before MPI, whose start may take seconds
+  if (!in_memory) signals.emplace();
   apps::MpiSession const mpi;
   try {
     auto const comm = apps::all_ranks();
@@ -201,8 +203,6 @@ Exit run(CLI::App& app, Arguments& arguments, std::vector<char*>& kokkos) {
       return Exit::Solved;
     });
     if (same != Exit::Solved) return same;
-    std::optional<apps::EndSignals> signals;
-    if (!in_memory) signals.emplace();
     return comm.rank() == 0 || in_memory ? saved(app, command) : command();
   } catch (std::exception const& error) {
     if (mpi.ranks() > 1) apps::end_all_ranks(error.what());  // which wait for this one
