@@ -41,19 +41,20 @@ constexpr Layering layerings[] = {
 };
 
 // Iterations of a refinement, each of which reads the matrix and the factor, that take as long as a
-// factorisation in `layers`: constant + n / divisor. Measured where the automatic layers pay, but
-// for products of integers: by a model of their rates.
+// factorisation in `layers` of order `from` and more: constant + n / divisor. Measured where the
+// automatic layers pay, but for products of integers: by a model of their rates. Below their order
+// fp64 takes less time.
 struct Worth {
   std::string_view architecture;
   Precision far;
-  std::int64_t constant, divisor;
+  std::int64_t from, constant, divisor;
 };
 
 constexpr Worth worths[] = {
-    {"host", Precision::fp64, 8, 160},
-    {"sm_90", Precision::fp16_split, 0, 1000},
-    {"sm_90", Precision::int8x9, 0, 1000},
-    {"sm_90", Precision::fp64, 0, 400},
+    {"host", Precision::fp64, 0, 8, 160},
+    {"sm_90", Precision::fp16_split, 0, 0, 1000},
+    {"sm_90", Precision::int8x9, 12288, 0, 1000},
+    {"sm_90", Precision::fp64, 0, 0, 400},
 };
 
 // The first row of the architecture, and the one for order n, if there is one.
@@ -85,13 +86,13 @@ LayerList layers_of(Precision far, std::int64_t n) {
   return LayerList(layers);
 }
 
-// What a factorisation in these layers costs on the architecture, if it was measured.
-Worth const* worth(std::string_view architecture, LayerList const& layers) {
+// What a factorisation of order n in these layers costs on the architecture, if it was measured.
+Worth const* worth(std::string_view architecture, std::int64_t n, LayerList const& layers) {
   Precision const first = moduli_of(*layers.begin()) > 0
                               ? Precision::int8x9
                               : *layers.begin();  // whatever their number
   for (Worth const& row : worths)
-    if (row.architecture == architecture && row.far == first) return &row;
+    if (row.architecture == architecture && row.far == first && row.from <= n) return &row;
   return nullptr;
 }
 
@@ -113,20 +114,20 @@ std::vector<detail::Step> detail::rungs(std::int64_t n, LayerList const& layers,
   std::string_view const architecture = leaf_architecture<ExecutionSpace>();
   LayerList const fp64{Precision::fp64},
       split = layers_of<ExecutionSpace>(Precision::fp16_split, n);
-  if (shift > 0 || !are_automatic<ExecutionSpace>(n, layers) || !worth(architecture, fp64))
+  if (shift > 0 || !are_automatic<ExecutionSpace>(n, layers) || !worth(architecture, n, fp64))
     return ladder(layers, shift);
   std::vector<Step> steps{{Rung::AsAsked, layers, 0}};
-  if (*layers.begin() == Precision::fp16 && worth(architecture, split))
+  if (*layers.begin() == Precision::fp16 && worth(architecture, n, split))
     steps.push_back({Rung::HigherLayers, split, 0});
   LayerList const integers{Precision::int8x9};  // as many moduli as the first pivots ask for
-  if (worth(architecture, integers)) steps.push_back({Rung::HigherLayers, integers, 0});
+  if (worth(architecture, n, integers)) steps.push_back({Rung::HigherLayers, integers, 0});
   steps.push_back({Rung::Fp64, fp64, 0});
   return steps;
 }
 
 template <class ExecutionSpace>
 Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList const& next) {
-  Worth const* const row = worth(leaf_architecture<ExecutionSpace>(), next);
+  Worth const* const row = worth(leaf_architecture<ExecutionSpace>(), n, next);
   if (row != nullptr && are_automatic<ExecutionSpace>(n, layers))
     return {static_cast<int>(row->constant + n / row->divisor), true};
   return {static_cast<int>(40 + n / 120)};
@@ -135,10 +136,14 @@ Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList con
 // Measured with geometric spectra. On an H100 fp16 holds down to pivots of 4 or 5 unit roundoffs.
 // Where the first columns foretell a pivot p, a refinement with fp16_split and fp32 takes 0.15 /
 // sqrt(p) iterations. From 0.6 of the patience on fp64 is faster, since most of the factorisation
-// is still to be done.
+// is still to be done. Integers got their moduli by a less accurate factor's pivots. With a
+// smaller pivot a few more steps of refinement still take less time than fp64.
 template <class ExecutionSpace>
 double detail::least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next) {
   if (strata::runs_on_host<ExecutionSpace>) return small_pivot(layers);
+  Precision const first = *layers.begin();
+  constexpr double spared = 0x1p-5;
+  if (moduli_of(first) > 0) return spared * pivot_of_integers(n, first);
   if (!next.is_fp64() && moduli_of(*next.begin()) == 0) return 6 * layers.unit_roundoff();
   double const least_root = 0.15 / (0.6 * patience<ExecutionSpace>(n, layers, next).iterations);
   return least_root * least_root;

@@ -71,18 +71,22 @@ Patience patience(std::int64_t n, LayerList const& layers, LayerList const& next
 template <class ExecutionSpace>
 double least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next);
 
-/// The fewest moduli, 7 to 14, with which a refinement takes three steps or so; 0: none. The first
-/// columns of a factor of order n foretell this last pivot, as a part of the largest.
+/// The least last pivot, as a part of the largest, with which a factor of integers needs three
+/// steps of refinement or so.
 ///
 /// A factor of integers is off by about theta sqrt(n) in its 2-norm (`IntegerPotrf`). A step of
 /// refinement gains as much beside the least eigenvalue. A geometric spectrum's last pivot is some
 /// five times the least eigenvalue.
-inline int moduli_for(std::int64_t n, double pivot) {
+inline double pivot_of_integers(std::int64_t n, Precision precision) {
   constexpr double part = 0.007;
+  return traits(precision).unit_roundoff * std::sqrt(static_cast<double>(n)) / part;
+}
+
+/// The fewest moduli, 7 to 14, with which a refinement takes three steps or so; 0: none. The first
+/// columns of a factor of order n foretell this last pivot, as a part of the largest.
+inline int moduli_for(std::int64_t n, double pivot) {
   for (int moduli = least_moduli + 1; moduli <= 14; ++moduli)
-    if (traits(integer_precision(moduli)).unit_roundoff * std::sqrt(static_cast<double>(n)) <=
-        part * pivot)
-      return moduli;
+    if (pivot_of_integers(n, integer_precision(moduli)) <= pivot) return moduli;
   return 0;
 }
 

@@ -369,6 +369,9 @@ TYPED_TEST(IntegerPotrfOn, IntegersGetTheModuliThatAForetoldPivotAsksFor) {
   EXPECT_EQ(detail::moduli_for(16384, 1e-6), 9);
   EXPECT_EQ(detail::moduli_for(16384, 1e-7), 10);
   EXPECT_EQ(detail::moduli_for(16384, 1e-12), 0);
+  double const least = detail::pivot_of_integers(16384, Precision::int8x10);
+  EXPECT_EQ(detail::moduli_for(16384, least), 10);
+  EXPECT_EQ(detail::moduli_for(16384, 0.99 * least), 11);
   EXPECT_EQ(detail::moduli_for(16384, std::numeric_limits<double>::quiet_NaN()), 0);
   LayerList const fp64{Precision::fp64}, integers{Precision::int8x9};
   std::vector<detail::Step> steps{{Rung::AsAsked, LayerList{Precision::fp16, Precision::fp32}, 0},
