@@ -52,7 +52,7 @@ class Folders {
   void clear() const {
     change([&] { std::filesystem::remove_all(root_); });
   }
-  /// Of files whose names end so, in all folders.
+  /// Files of all folders whose names end so, in order.
   std::vector<std::filesystem::path> files(std::string const& ending) const {
     std::vector<std::filesystem::path> found;
     if (std::filesystem::exists(root_))
