@@ -23,6 +23,7 @@ import sys
 import time
 
 from mutants_list import MUTANTS, Mutant
+from tracked import tracked
 
 LEAST = 0.95  # of the mistakes are to be seen
 SECONDS = 600  # that a run may take; one that hangs has seen the mistake
@@ -82,11 +83,7 @@ def cached(build: pathlib.Path) -> list[str]:
 def make(source: pathlib.Path, build: pathlib.Path, chosen: list[tuple[int, Mutant]]) -> pathlib.Path:
     """The build with these mistakes in it."""
     copy, tree = build / "mutants", build / "mutants/build/debian"
-    listed = subprocess.run(["git", "-C", source, "ls-files", "-z"], capture_output=True, text=True, check=False).stdout
-    if not listed:
-        print("the source is no clone of git, which would tell its files")
-        sys.exit(77)
-    for name in filter(None, listed.split("\0")):
+    for name in tracked(source):
         if (source / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source / name, copy / name)  # with its time, so that a second build is short
