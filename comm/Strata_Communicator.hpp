@@ -86,8 +86,8 @@ class Communicator {
   /// The ranks 0 to `ranks` - 1 by themselves; nothing on the others.
   std::optional<Communicator> first(int ranks) const;
 
-  /// Call `local` on each rank; if it throws on any, all ranks throw the exception of the lowest of
-  /// them.
+  /// Call `local` on each rank. If it throws on some, all ranks throw the exception of the lowest
+  /// such rank.
   ///
   /// `local` must not communicate. One rank keeps its exception as it is; several get the same
   /// strata type and text, with the rank named, as an AgreedError.

@@ -14,7 +14,7 @@ namespace strata {
 
 /// Steps that are tried from the first on until one holds: the precisions of a factor, or the
 /// methods of a solver, each in its precisions. An attempt may leave out or reorder the steps above
-/// it.
+/// its own.
 template <class Step>
 class StepLadder {
  public:

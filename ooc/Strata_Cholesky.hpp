@@ -142,8 +142,8 @@ class TileFactor {
 /// every variant, number of devices and streams, and budget. A product of two tiles is made in the
 /// lower of their precisions, and is added up in fp32, or in fp64 for tiles in fp64. Products of
 /// integers (int8x6 to int8x16) are added up exactly in each visit to a tile, and rounded once at
-/// the visit's end. A row whose integers outgrow the bound that its diagonal entry sets is told as
-/// that row's minor.
+/// the visit's end. If a row's integers outgrow the bound that its diagonal entry sets, info()
+/// names the leading minor that ends with this row.
 ///
 /// Rounding may make a positive definite matrix indefinite, or too coarse for a solve. Therefore
 /// the next rung of the ladder follows a breakdown with tiles below fp64, or a refinement that does

@@ -222,8 +222,8 @@ class SparseSolver {
   /// Throws   as `solve`, and ShapeError unless X has as many columns as B.
   std::vector<SparseReport> solve(Exec const& exec, VectorBlock<MemorySpace> const& B,
                                   VectorBlock<MemorySpace> const& X);
-  /// The same for vectors in the matrix' order, as A.allocate makes them, without two copies of
-  /// them.
+  /// The same for vectors in the matrix' order, as A.allocate makes them, without the two
+  /// copies.
   ///
   /// Throws   ShapeError for vectors of other lengths, those in the caller's order among them.
   SparseReport solve_in_order(Exec const& exec, Vector<double, MemorySpace> const& b,

@@ -50,8 +50,33 @@ run_tests() {
   esac
   [ "$part" = only_pages ] || compile "everything" all
   use_own_tmp
-  "$within" ctest --test-dir "$tree" --parallel "$together" --output-on-failure "${choice[@]}"
+  run_rest --parallel "$together" "${choice[@]}"
   [ -n "$variant" ] || [ "$part" = only_pages ] || note_tested push
+}
+
+# What the tests are of: all files but those below build/, and the choice of tests.
+tests_key() { # tests_key OPTION...
+  echo "$part $*"
+  (cd "$source_dir" && find . \( -path ./build -o -name .git -o -name __pycache__ \) -prune -o -type f -print0 |
+    LC_ALL=C sort -z | xargs -0 cksum | cksum)
+}
+
+# run_rest OPTION...: ctest. On a GPU, which may be lent for minutes, a run that was stopped, or failed, goes on with the tests that have
+# not passed, as long as no file changes. The next run after one that passed has all tests.
+run_rest() {
+  local record=$tree/passed key line names
+  local done='Test +#[0-9]+: ([^ ]+) \.+ +Passed '
+  set -- --test-dir "$tree" --output-on-failure "$@"
+  [ "$variant" = gpu ] || { "$within" ctest "$@"; return; }
+  key=$(tests_key "$@" | sha256sum)
+  [ "$(head -n 1 "$record" 2>/dev/null)" = "$key" ] || echo "$key" >"$record"
+  names=$(sed '1d; s/\./\\./g' "$record" | paste -sd '|')
+  [ -z "$names" ] || say "$(($(wc -l <"$record") - 1)) tests passed before this run was stopped; the others:"
+  "$within" ctest "$@" ${names:+--exclude-regex "^($names)\$"} | while IFS= read -r line; do
+    printf '%s\n' "$line"
+    if [[ $line =~ $done ]]; then printf '%s\n' "${BASH_REMATCH[1]}" >>"$record"; fi
+  done
+  rm -f "$record"
 }
 
 run_trilinos_tests() {

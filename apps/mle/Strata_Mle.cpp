@@ -164,6 +164,10 @@ std::vector<geostat::ProfileInterval> profile_intervals(Exec const& exec, MleOpt
   std::vector<std::size_t> asked;
   for (std::size_t k = 0; k < geostat::all_parameter_names.size(); ++k)
     if (!geostat::is_fixed(fit, k)) asked.push_back(k);
+  auto const goes_without = [&](std::size_t k, Error const& error) {  // the fit is reported
+    result.warnings.push_back(
+        words("no interval of ", geostat::all_parameter_names[k], ": ", error.what()));
+  };
   double seconds = 0;  // of the intervals before this one
   for (std::size_t const k : asked) {
     Stopwatch watch;
@@ -183,9 +187,11 @@ std::vector<geostat::ProfileInterval> profile_intervals(Exec const& exec, MleOpt
     try {
       intervals.push_back(geostat::profile_interval(exec, factor.team(), data.locations,
                                                     data.values, fit, result.theta, k, how));
-    } catch (ValueError const& error) {  // the fit is reported all the same
-      result.warnings.push_back(
-          words("no interval of ", geostat::all_parameter_names[k], ": ", error.what()));
+    } catch (ValueError const& error) {
+      goes_without(k, error);
+    } catch (MemoryError const& error) {  // the fits on the way are in fp64, beside the factor
+      if (!all_have(options.comm.get(), error)) throw;
+      goes_without(k, error);
     }
     seconds += here + watch.lap();
   }

@@ -33,8 +33,8 @@ class OptionGroup;
 class Progress;
 class Report;
 
-/// How a matrix in tiles is kept and factored; `strata mle` and `strata solve --out-of-core` have
-/// it.
+/// How a matrix in tiles is kept and factored, of `strata mle` and `strata solve
+/// --out-of-core`.
 struct TileOptions {
   std::vector<Precision> precisions;  ///< empty: fp64, or all four with an epsilon
   double epsilon = 0;

@@ -12,8 +12,8 @@ class App;
 
 namespace strata::apps {
 
-/// A sentence about the first word of a command line that the program did not expect when it parsed
-/// them. It says what may have been meant.
+/// A sentence about the first word of a command line that the program did not expect there.
+/// It says what may have been meant.
 std::string unexpected(CLI::App& program, std::vector<std::string> const& words);
 
 /// Says that the program has no command of this name, and which one may have been meant. Nothing if

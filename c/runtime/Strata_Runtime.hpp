@@ -54,8 +54,8 @@ void stop_kokkos();
 /// destroyed.
 bool kokkos_is_usable() noexcept;
 
-/// A call (`Caller`) or a handle that needs Kokkos, which Strata does not end as long as there is
-/// one. Starts it, unless the program uses Kokkos itself, which then has to.
+/// A call (`Caller`) or a handle that needs Kokkos. As long as there is one, Strata does not end
+/// Kokkos. Starts Kokkos, unless the program uses it, which then has to start it.
 class User {
  public:
   /// Throws   NotReady.

@@ -99,8 +99,8 @@ class Event {
   EventHandle handle_ = nullptr;
 };
 
-/// A stream that waits for no other; an urgent one's kernels go first. It outlives the instance on
-/// it.
+/// A stream that waits for no other; an urgent one's kernels go first. It outlives its
+/// instance.
 class Stream {
  public:
   Stream(int device, bool urgent) {

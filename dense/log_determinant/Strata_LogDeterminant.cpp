@@ -227,8 +227,8 @@ double log_determinant_rounding(ExecutionSpace const& exec, std::int64_t n, doub
   double const squares = squared_norm_of_inverse(exec, V, n <= options.probes);
   double const root = std::sqrt(static_cast<double>(n));  // of terms in a sum of random signs
   double const norm = std::sqrt(squares), size = std::abs(log_det_M);
-  // Else twice that, as rows that are alike, of a stationary process on a grid, have roundings that
-  // are alike.
+  // Else twice that: on a grid, rows of a stationary process are alike, and so are their
+  // roundings.
   double const error =
       operators.rounding_units > 0
           ? 0x1p-53 * (operators.rounding_units * norm + 4 * size + root * root * root / 4)

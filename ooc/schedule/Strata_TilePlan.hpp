@@ -94,8 +94,8 @@ class TilePlan {
 
   /// Rows and columns of a tile's integers, a multiple of 16.
   std::int64_t padded_edge() const { return (rows(0) + 15) / 16 * 16; }
-  /// The first byte behind a tile's integers: of as many squares as there are rows, and the largest
-  /// of them.
+  /// The first byte behind a tile's integers, where the squares are: one for each row, and then
+  /// the largest one.
   std::size_t squares_offset() const {
     return static_cast<std::size_t>(map_.moduli() * padded_edge() * padded_edge());
   }

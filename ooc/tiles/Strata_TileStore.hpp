@@ -85,8 +85,8 @@ struct TileStoreOptions {
   /// The grid of all ranks; 0 x 0: `automatic_grid`. Each grid gives the same bits.
   RankGrid grid{0, 0};
   /// Columns of tiles in a super-panel of a factorisation (`RankOrder`); 0: whole tasks, on one
-  /// column of ranks; -1: `automatic_super_panel`. With super-panels each tile has the host memory
-  /// of its sums, which may be wider.
+  /// column of ranks; -1: `automatic_super_panel`. With super-panels the host memory of a tile has
+  /// room for its sums, which may be wider.
   std::int64_t super_panel = -1;
 };
 

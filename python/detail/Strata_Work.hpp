@@ -54,8 +54,8 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
-/// Python's objects and arrays that work needs, let go of by whatever thread is the last to have
-/// them.
+/// Python's objects and arrays that work needs. The last thread that has them lets them
+/// go.
 class Kept {
  public:
   template <class... Object>

@@ -34,8 +34,8 @@ class CandidateRun {
   std::int64_t bytes() const { return is_wide_ ? wide_->bytes : narrow_->bytes; }
   /// A lower bound of the matrix' condition, by that preconditioner. Collective; fences.
   double condition_bound(Exec const& exec) const;
-  /// The preconditioner that was prepared last, for vectors that go abreast; null: it is none for
-  /// that. Fences. Throws MemoryError.
+  /// The preconditioner that was prepared last, for vectors that go abreast; null: it can't have
+  /// these. Fences. Throws MemoryError.
   PreconditionerAbreast<Exec> const* abreast(Exec const& exec);
   /// Solves with the candidate that was prepared last, from x. Collective; fences.
   KrylovReport solve(Exec const& exec, KrylovOptions const& options, Wide const& b, Wide const& x,

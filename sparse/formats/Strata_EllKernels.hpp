@@ -31,8 +31,8 @@ enum class Guess {
 // values are stored in. `multiply` and `residual` also work in Abreast of these, for a
 // SlicedEllMatrix in fp32 or fp64, and throw ValueError for other values. Matrix is an EllMatrix
 // with 32-bit columns or a SlicedEllMatrix. Bytes are per entry (e) and per row (n), of the stored
-// value V and column I. They throw ShapeError if a vector is shorter than what is read or written
-// of it.
+// value V and column I. They throw ShapeError for a vector that is shorter than what they read or
+// write there.
 
 /// y = A x on the rows of `range`.
 ///

@@ -59,8 +59,8 @@ struct KrylovOptions {
   /// Asked after each iteration as `monitor` is told, with the same answer on each rank: true ends
   /// the solve as Stalled, unless it has converged.
   std::function<bool(std::int64_t, double)> gives_up = {};
-  /// GMRES-IR; of Summed norms the preconditioner is given vectors as long as they come out, so
-  /// that it must be linear. FGMRES derives norms, CG needs none.
+  /// Norms of GMRES-IR. With Summed ones the preconditioner gets vectors that are not scaled to 1,
+  /// and must be linear. FGMRES derives norms, CG needs none.
   BasisNorm norm = BasisNorm::Derived;
   /// What of CG the tolerance bounds; the other methods know the residual alone.
   StopNorm stop = StopNorm::Residual;

@@ -391,6 +391,17 @@ class Uncertainty(MleTest):
         run = strata("mle", *common, "--max-memory", "500KB", "--standard-errors", "on")
         self.assert_refused(run, "of order 200 and its factor, and standard errors, need 532 kB", "--max-memory allows 500 kB")
 
+    def test_a_fit_without_memory_for_intervals_is_reported(self):
+        path, _, _ = self.field(200)
+        common = ["--locations", path, "--fix", "nu=0.5,nugget=0", "--storage", "host", "--tile", 64, "--standard-errors", "off"]
+        whole = self.mle(*common)
+        bytes_needed = whole["memory"]["used"]
+        report = self.mle(*common, "--profile-intervals", "--max-memory", 3 * bytes_needed // 2)  # for the factor, not for another
+        self.assertEqual((report["theta"], report["profile_intervals"]), (whole["theta"], None))
+        self.assertEqual(len(report["warnings"]), 2)
+        for name, warning in zip(("sigma2", "range"), report["warnings"]):
+            self.assertRegex(warning, rf"^no interval of {name}: .*needs \d+ bytes of host memory, \d+ are allowed")
+
     def test_profile_intervals_are_where_the_likelihood_falls(self):
         path, places, values = self.field(120, "1,0.1,0.5,0.3", seed=3)
         common = ["--locations", path, "--fix", "nu=0.5,nugget=0.3", "--mean", "none", "--profile-intervals"]

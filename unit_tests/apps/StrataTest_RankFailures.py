@@ -9,11 +9,11 @@ import re
 import subprocess
 import unittest
 
-from strata_program import PROGRAM, STATIONS, ProgramTest, strata
+from strata_program import PROGRAM, SOON, STATIONS, ProgramTest, strata
 
 FAULTS = os.environ.get("STRATA_RANK_FAULTS", "")
 MPIEXEC = os.environ.get("STRATA_MPIEXEC", "")
-SECONDS = int(os.environ.get("STRATATEST_SECONDS", 20))
+SECONDS = int(os.environ.get("STRATATEST_SECONDS", SOON))
 INTERNAL = "(MPI_ERR_INTERN|Internal MPI error)"  # as Open MPI and as MPICH call it
 
 # They would run for an hour, but for the fault.

@@ -5,7 +5,7 @@
 import re
 import unittest
 
-from strata_program import ProgramTest, needs_mpi, strata_on, tridiagonal, write_mtx, write_npy
+from strata_program import SOON, ProgramTest, needs_mpi, strata_on, tridiagonal, write_mtx, write_npy
 
 TILES = ("solve", "--out-of-core", "--generate", "matern", "--tile", 64)
 RULE = "; all ranks are to have the same options and files"
@@ -15,7 +15,7 @@ RULE = "; all ranks are to have the same options and files"
 class SameOnRanks(ProgramTest):
     def refusal(self, *arguments, ranks=2, each):
         """What is said once for all ranks, each of which does `each` first."""
-        run = strata_on(ranks, *arguments, each=each, timeout=20)
+        run = strata_on(ranks, *arguments, each=each, timeout=SOON)
         said = re.findall("(?m)^strata: .*", run.stderr)
         self.assertEqual((run.returncode, run.stdout, len(said)), (2, "", 1), run)
         self.assertTrue(said[0].endswith(RULE), said)

@@ -17,7 +17,7 @@ import time
 import unittest
 import zlib
 
-from strata_program import COVARIANCE, STATIONS, ProgramTest, load_valid, needs_mpi, read_npy, strata, strata_on, words_on, write_mtx, write_npy
+from strata_program import COVARIANCE, ON_GPU, SOON, STATIONS, ProgramTest, load_valid, needs_mpi, read_npy, strata, strata_on, words_on, write_mtx, write_npy
 
 
 def field(n, seed=5):
@@ -389,7 +389,7 @@ class Ranks(OutOfCore):
         run = strata_on(4, "solve", "--out-of-core", "--generate", "matern", "--n", 100000000, "--grid", "2x2")
         self.assertEqual(run.returncode, 2, run.stderr)
         self.assertRegex(run.stderr, r"a system of order 100000000 .* needs \d+ PB")
-        self.assertLess(time.monotonic() - start, 30)  # where each of its tiles is looked at it takes an hour
+        self.assertLess(time.monotonic() - start, 1.5 * SOON)  # where each of its tiles is looked at it takes an hour
 
     def test_what_several_ranks_cannot_do_is_said_once(self):
         for arguments, text in (
@@ -409,7 +409,7 @@ class Ranks(OutOfCore):
 class RankCheckpoints(OutOfCore):
     """Columns of several ranks: taken up by other numbers of ranks to the same bits, whatever ended those that wrote them."""
 
-    SECONDS = 20  # in which a failure of one rank ends all
+    SECONDS = SOON  # in which a failure of one rank ends all
     MATRIX = ("--generate", "matern", "--n", 1000, "--tile", 32, "--epsilon", "1e-6", "--log-determinant")
 
     def setUp(self):
@@ -602,7 +602,7 @@ class Refusals(OutOfCore):
         self.assert_refused(run, "--device-memory: a device has a budget of 1000 bytes; a stream with tiles of 100 needs at least 241152")
         run = self.refused("--out-of-core", "--generate", "matern", "--n", 19400, "--tile", 3200, "--device-memory", "21MB")
         self.assert_refused(run, "a budget of 21000000 bytes; a stream with tiles of 3200 needs at least 245760768")
-        self.assertLess(run.seconds, 2)  # before the matrix of 1.5 GB is filled
+        self.assertLess(run.seconds, 8 if ON_GPU else 2)  # before the matrix of 1.5 GB is filled
 
     def test_a_host_that_is_too_small(self):
         run = self.refused("--out-of-core", "--generate", "matern", "--n", 100000, "--max-memory", "1GB")

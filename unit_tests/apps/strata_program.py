@@ -8,12 +8,14 @@ import pathlib
 import struct
 import subprocess
 import tempfile
+import threading
 import unittest
 import unittest.mock
 
 PROGRAM = os.environ["STRATA_PROGRAM"]
 APPS = pathlib.Path(os.environ["STRATA_APPS"])
 ON_GPU = "STRATA_ON_GPU" in os.environ  # whose context takes some 400 MB, and whose sums may differ in their last bits
+SOON = 60 if ON_GPU else 20  # seconds in which a run of a few ranks ends; on a GPU each makes a context, beside those of other tests
 STATIONS = APPS / "data" / "stations.csv"
 COVARIANCE = "matern:22000,2600,0.5,450"
 
@@ -27,8 +29,8 @@ class Run:
     seconds: float  # of processor time, which a busy machine does not change
 
 
-def strata(*arguments, env=None, stdout=subprocess.PIPE, timeout=120):
-    """Run `strata arguments...`; the child's own resource usage comes from wait4."""
+def strata(*arguments, env=None, stdout=subprocess.PIPE, timeout=300):
+    """Run `strata arguments...`; the child's own resource usage comes from wait4. A run that does not end is killed, and its code is -9."""
     with tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as out:
         process = subprocess.Popen(
             [PROGRAM, *map(str, arguments)],
@@ -37,7 +39,10 @@ def strata(*arguments, env=None, stdout=subprocess.PIPE, timeout=120):
             stderr=err,
             env={**os.environ, **(env or {})},
         )
+        end = threading.Timer(timeout, process.kill)
+        end.start()
         _, status, usage = os.wait4(process.pid, 0)
+        end.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0), err.seek(0)
         seconds = usage.ru_utime + usage.ru_stime

@@ -9,8 +9,9 @@ are: their words are more than one blank apart.
 """
 import pathlib
 import re
-import subprocess
 import sys
+
+from tracked import tracked
 
 WIDTH = 100
 MOST = 0
@@ -119,9 +120,8 @@ def fixed(text):
 
 def main():
     root = pathlib.Path(sys.argv[1])
-    listed = subprocess.run(["git", "ls-files", "*.hpp", "*.cpp", "*.h", "*.in"], cwd=root, capture_output=True, text=True, check=True)
     wide = 0
-    for name in listed.stdout.split():
+    for name in tracked(root, "*.hpp", "*.cpp", "*.h", "*.in"):
         path = root / name
         if not path.is_file() or path.suffix == ".in" and ".hpp" not in name:
             continue

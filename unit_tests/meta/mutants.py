@@ -9,11 +9,13 @@
 All mistakes stand in one build, each as a choice by the number in STRATA_MUTANT: `strata_mutant(17) ? (wrong) : (right)`. BUILD is a
 configured tree, whose compilers and options are taken; the copy is made in BUILD/mutants and built in its build/debian, so that a cache
 of objects has all that is not changed.
-Each program runs once without a mistake, where all must pass, then once for each mistake until the first failure.
+Each program runs once without a mistake, where all must pass, then once for each mistake until the first failure. A run that was stopped
+goes on with the mistakes that were not tried, as long as no file has changed.
 """
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import pathlib
 import re
@@ -23,6 +25,7 @@ import sys
 import time
 
 from mutants_list import MUTANTS, Mutant
+from tracked import tracked
 
 LEAST = 0.95  # of the mistakes are to be seen
 SECONDS = 600  # that a run may take; one that hangs has seen the mistake
@@ -79,30 +82,56 @@ def cached(build: pathlib.Path) -> list[str]:
     return [f"-D{name}={value}" for name, value in kept.findall((build / "CMakeCache.txt").read_text())]
 
 
-def make(source: pathlib.Path, build: pathlib.Path, chosen: list[tuple[int, Mutant]]) -> pathlib.Path:
-    """The build with these mistakes in it."""
-    copy, tree = build / "mutants", build / "mutants/build/debian"
-    listed = subprocess.run(["git", "-C", source, "ls-files", "-z"], capture_output=True, text=True, check=False).stdout
-    if not listed:
-        print("the source is no clone of git, which would tell its files")
-        sys.exit(77)
-    for name in filter(None, listed.split("\0")):
-        if (source / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source / name, copy / name)  # with its time, so that a second build is short
-    for name, text in mutated(source, chosen).items():
-        (copy / name).write_text(text)
-    (copy / "core/Strata_Mutant.hpp").write_text(CHOICE)
-    programs = sorted({mutant.program + ("_mpi" if mutant.ranks else "") for _, mutant in chosen})
-    targets = [f"strata_{program}_test" for program in programs]
-    subprocess.run(["cmake", "-S", copy, "-B", tree, "-G", "Ninja", *cached(build)], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", tree, "--target", *targets], check=True, stdout=subprocess.DEVNULL)
-    return tree
+def write(path: pathlib.Path, text: str) -> None:
+    """Leave a file that has this text as it is, with its time: a second build is short."""
+    if not path.is_file() or path.read_text() != text:
+        path.write_text(text)
+
+
+def copy(source: pathlib.Path, build: pathlib.Path, chosen: list[tuple[int, Mutant]]) -> tuple[pathlib.Path, str]:
+    """A configured tree of a copy with these mistakes in it; a hash of the copy."""
+    folder, wrong = build / "mutants", mutated(source, chosen)
+    digest = hashlib.sha256()
+    for name in tracked(source):
+        if not (source / name).is_file():
+            continue
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if name in wrong:
+            write(folder / name, wrong[name])
+        else:
+            shutil.copy2(source / name, folder / name)
+        digest.update(name.encode() + (folder / name).read_bytes())
+    write(folder / "core/Strata_Mutant.hpp", CHOICE)
+    tree = folder / "build/debian"
+    subprocess.run(["cmake", "-S", folder, "-B", tree, "-G", "Ninja", *cached(build)], check=True, stdout=subprocess.DEVNULL)
+    return tree, digest.hexdigest()
+
+
+def name_of(mutant: Mutant) -> str:
+    """The program that has to see it."""
+    return f"strata_{mutant.program}{'_mpi' if mutant.ranks else ''}_test"
+
+
+class Record:
+    """What saw each mistake that has been tried, "" for nothing: in a file, so that a run that was stopped goes on behind them."""
+
+    def __init__(self, path: pathlib.Path, key: str) -> None:
+        self.path = path
+        lines = path.read_text().splitlines() if path.is_file() else []
+        if lines[:1] != [key]:
+            path.write_text(f"{key}\n")
+            lines = []
+        self.seen = {int(number): failed for number, failed in (line.split(" ", 1) for line in lines[1:])}
+
+    def add(self, number: int, failed: str) -> None:
+        self.seen[number] = failed
+        with self.path.open("a") as file:
+            file.write(f"{number} {failed}\n")
 
 
 def run(tree: pathlib.Path, mutant: Mutant, number: int) -> str:
     """The first test that failed; "": none."""
-    name = f"strata_{mutant.program}{'_mpi' if mutant.ranks else ''}_test"
+    name = name_of(mutant)
     program = next(tree.glob(f"unit_tests/**/{name}"))
     launcher = [os.environ.get("STRATA_MPIEXEC", "mpiexec"), "-n", str(mutant.ranks)] if mutant.ranks else []
     words = [*launcher, program, f"--gtest_filter={mutant.tests}", "--gtest_fail_fast"]
@@ -130,16 +159,21 @@ def main() -> None:
     if options.check:
         print(f"{len(chosen)} mistakes in {len(mutated(source, chosen))} files")
         return
-    tree = make(source, options.build.resolve(), chosen)
-    for program, tests, ranks in sorted({(m.program, m.tests, m.ranks) for _, m in chosen}):
-        if failed := run(tree, Mutant("", "", "", "", program, tests, ranks), 0):
-            raise SystemExit(f"{program}, {tests}, fails without a mistake: {failed}")
-    unseen = []
-    for number, mutant in chosen:
-        begin = time.monotonic()
-        failed = run(tree, mutant, number)
-        print(f"{number:3} {time.monotonic() - begin:5.1f} s  {mutant.name}: {failed or 'NOT SEEN'}", flush=True)
-        unseen += [] if failed else [mutant.name]
+    tree, digest = copy(source, options.build.resolve(), chosen)
+    record = Record(tree / "mutants.txt", digest)
+    for program in dict.fromkeys(name_of(mutant) for _, mutant in chosen):
+        mine = [(number, mutant) for number, mutant in chosen if name_of(mutant) == program and number not in record.seen]
+        if mine:
+            subprocess.run(["cmake", "--build", tree, "--target", program], check=True, stdout=subprocess.DEVNULL)
+        for tests in dict.fromkeys(mutant.tests for _, mutant in mine):
+            if failed := run(tree, mine[0][1]._replace(tests=tests), 0):
+                raise SystemExit(f"{program}, {tests}, fails without a mistake: {failed}")
+        for number, mutant in mine:
+            begin = time.monotonic()
+            failed = run(tree, mutant, number)
+            record.add(number, failed)
+            print(f"{number:3} {time.monotonic() - begin:5.1f} s  {mutant.name}: {failed or 'NOT SEEN'}", flush=True)
+    unseen = [mutant.name for number, mutant in chosen if not record.seen[number]]
     share = 1 - len(unseen) / max(1, len(chosen))
     print(f"{len(chosen) - len(unseen)} of {len(chosen)} seen, {100 * share:.0f} %")
     sys.exit(share < LEAST)

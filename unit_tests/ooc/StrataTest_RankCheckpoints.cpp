@@ -3,13 +3,13 @@
 // What several ranks keep in a folder that all see, or in one on each host, and take up from there.
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "ooc/StrataTest_RankFolders.hpp"
 #include "ooc/StrataTest_RankTiles.hpp"
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/schedule/Strata_Schedule.hpp>
 #include <ooc/tiles/detail/Strata_Checkpoint.hpp>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -34,67 +34,6 @@ namespace fs = std::filesystem;
 template <class Exec>
 class OocRankCheckpoints : public testing::Test {};
 TYPED_TEST_SUITE(OocRankCheckpoints, Spaces, SpaceNames);
-
-// The host of each rank, by its number.
-using Hosts = std::vector<int>;
-
-// One folder of all ranks, or one on each of the hosts that they play; empty.
-class Folders {
- public:
-  explicit Folders(Hosts hosts = Hosts(static_cast<std::size_t>(test_ranks().size()), 0))
-      : hosts_(std::move(hosts)) {
-    double number = static_cast<double>(::getpid());
-    comm_.broadcast({&number, 1}, 0);
-    root_ =
-        fs::temp_directory_path() / ("strata_ranks_" + std::to_string(static_cast<long>(number)));
-    clear();
-  }
-  Folders(Folders const&) = delete;
-  Folders& operator=(Folders const&) = delete;
-  ~Folders() { clear(); }
-
-  std::string of_host(int host) const { return root_ / ("host_" + std::to_string(host)); }
-  std::string of(int rank) const { return of_host(hosts_[static_cast<std::size_t>(rank)]); }
-  std::string own() const { return of(comm_.rank()); }
-  bool is_on(int host, int rank) const { return hosts_[static_cast<std::size_t>(rank)] == host; }
-
-  // What the first rank does while the others wait.
-  template <class Change>
-  void change(Change const& made) const {
-    comm_.barrier();
-    if (comm_.rank() == 0) made();
-    comm_.barrier();
-  }
-  void clear() const {
-    change([&] { fs::remove_all(root_); });
-  }
-  // Of files whose names end so, in all folders.
-  std::vector<fs::path> files(std::string const& ending) const {
-    std::vector<fs::path> found;
-    if (fs::exists(root_))
-      for (auto const& entry : fs::recursive_directory_iterator(root_))
-        if (entry.path().string().ends_with(ending)) found.push_back(entry.path());
-    std::ranges::sort(found);
-    return found;
-  }
-  // The columns, from the first on, that would be whole if all files were in one folder.
-  std::int64_t whole_columns(std::int64_t tiles) const {
-    std::set<ooc::detail::ColumnPart> parts;
-    for (int const host : std::set<int>(hosts_.begin(), hosts_.end()))
-      if (fs::exists(of_host(host))) parts.merge(ooc::detail::parts_in(of_host(host), tiles));
-    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> count;  // of column and parts
-    for (auto const& part : parts) ++count[{part.column, part.parts}];
-    std::int64_t columns = 0;
-    for (auto const& [key, files] : count)
-      if (key.first == columns && files == std::min(key.second, tiles - columns)) ++columns;
-    return columns;
-  }
-
- private:
-  Communicator comm_ = test_ranks();
-  Hosts hosts_;
-  fs::path root_;
-};
 
 // The part of a column that all ranks write with the tile of this row in it, or rows below.
 ooc::detail::ColumnPart part_with(std::int64_t row, std::int64_t column) {
@@ -244,6 +183,48 @@ TYPED_TEST(OocRankCheckpoints, RefuseColumnsTogether) {
                                    [&] { factor(c); }));
   folder.change([&] { fs::copy_file(next, path, fs::copy_options::overwrite_existing); });
   EXPECT_TRUE(throws_with<IoError>("of another run: the column is 4, not 3", [&] { factor(c); }));
+}
+
+// Sums outgrow few moduli on the rank that has tile (4, 3). Another rank may have kept column 4,
+// made of these sums, before it hears of that. The attempt with all moduli takes up no such column.
+template <class Exec>
+void keeps_no_outgrown_column(Layout const& layout) {
+  Exec const exec;
+  constexpr std::int64_t nb = 16;
+  auto const A = on_space<Exec>(matrix_that_fills_in(nb));
+  auto const matrix = [&](bool fewer_moduli, std::shared_ptr<Communicator const> comm) {
+    TileMatrixOptions options;
+    options.rule.precisions = {Precision::int8x14};
+    options.rule.fewer_moduli = fewer_moduli;
+    options.super_panel = of_ranks(test_ranks().size(), layout).super_panel;
+    options.grid = comm ? layout.grid : RankGrid{1, 1};
+    options.comm = std::move(comm);
+    return TileMatrix<Exec>::from_view(exec, A, nb, options);
+  };
+  auto const expected = cholesky(devices_of<Exec>(1), matrix(false, nullptr));
+  Folders const folder;
+  auto const goes_on_from = [&](std::int64_t column) {
+    auto const factor =
+        cholesky(devices_of<Exec>(1), matrix(true, all_ranks()), kept_in(folder.own()));
+    ASSERT_EQ(factor.report().attempts.size(), 2U);
+    EXPECT_EQ(factor.report().attempts[0].outcome, Outcome::Overflowed);
+    EXPECT_EQ(factor.report().first_column, column);
+    expect_same_matrix(factor.matrix(), expected.matrix());
+  };
+  goes_on_from(0);
+  folder.change([&] {
+    for (auto const& path : folder.files(".strata"))
+      if (path.parent_path().filename() == "all_moduli" &&
+          path.filename().string().starts_with("column_000004"))
+        fs::remove(path);
+  });
+  goes_on_from(4);
+}
+TYPED_TEST(OocRankCheckpoints, KeepNoColumnOfSumsThatOutgrewTheirModuliOnOneRank) {
+  for (Layout const& layout : layouts()) {
+    SCOPED_TRACE(name_of(layout));
+    keeps_no_outgrown_column<TypeParam>(layout);
+  }
 }
 
 // --- a folder on each host ---

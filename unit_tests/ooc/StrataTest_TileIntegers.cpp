@@ -225,18 +225,8 @@ struct Folder {
 template <class Exec>
 void takes_all_where_sums_outgrow(bool has_folder) {
   Exec const exec;
-  std::int64_t const nb = 16, tiles = 5, n = nb * tiles;
-  HostMatrix const A("strata::test::A", n, n);
-  for (std::int64_t i = 0; i < n; ++i) {
-    A(i, i) = 1;
-    for (std::int64_t j = 0; j < i; ++j) {  // L_42 fills in, and then there is L_42 L_32^T
-      std::pair const tile(i / nb, j / nb);
-      bool const is_there = tile == std::pair<std::int64_t, std::int64_t>(2, 0) ||
-                            tile == std::pair<std::int64_t, std::int64_t>(4, 0) ||
-                            tile == std::pair<std::int64_t, std::int64_t>(3, 2);
-      A(i, j) = A(j, i) = is_there ? 0.9 / nb * std::sin(static_cast<double>(i * j + i)) : 0;
-    }
-  }
+  std::int64_t const nb = 16, tiles = 5;
+  HostMatrix const A = matrix_that_fills_in(nb);
   auto const make = [&](PrecisionRule const& rule) {
     return TileMatrix<Exec>::from_view(exec, on_space<Exec>(A), nb, rule);
   };

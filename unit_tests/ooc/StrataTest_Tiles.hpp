@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace strata::test {
 
@@ -95,6 +96,25 @@ ooc::TileMatrix<Exec> field(std::int64_t n, std::int64_t nb, ooc::PrecisionRule 
 template <class Exec>
 auto on_space(HostMatrix const& A) {
   return Kokkos::create_mirror_view_and_copy(typename Exec::memory_space(), A);
+}
+
+/// A matrix of 5 x 5 tiles whose tile (4, 3) is zero, though L_42 fills in, and then there is
+/// L_42 L_32^T. Its norms say nothing of that, and too few moduli are taken there.
+inline HostMatrix matrix_that_fills_in(std::int64_t nb) {
+  std::int64_t const n = 5 * nb;
+  HostMatrix const A("strata::test::A", static_cast<std::size_t>(n), static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    A(i, i) = 1;
+    for (std::int64_t j = 0; j < i; ++j) {
+      std::pair const tile(i / nb, j / nb);
+      bool const is_there = tile == std::pair<std::int64_t, std::int64_t>(2, 0) ||
+                            tile == std::pair<std::int64_t, std::int64_t>(4, 0) ||
+                            tile == std::pair<std::int64_t, std::int64_t>(3, 2);
+      double const size = 0.9 / static_cast<double>(nb);
+      A(i, j) = A(j, i) = is_there ? size * std::sin(static_cast<double>(i * j + i)) : 0;
+    }
+  }
+  return A;
 }
 
 /// The lower triangle that the tiles stand for, in fp64.

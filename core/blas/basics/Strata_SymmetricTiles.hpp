@@ -73,8 +73,8 @@ struct Tiling {
   }
 };
 
-/// A pass over a triangle that reads each number once, a team a tile. A number counts for the sums
-/// of its row. Off the diagonal it counts for the sums of its column, too.
+/// A pass over a triangle that reads each number once, a team a tile. A number counts for its
+/// row's sums. Off the diagonal it counts for its column's sums, too.
 ///
 /// Terms    what is added up, and where to, for p the first index of a number in memory and q the
 ///          second one:

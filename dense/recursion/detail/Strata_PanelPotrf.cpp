@@ -64,8 +64,8 @@ PanelPotrf<ExecutionSpace>::~PanelPotrf() {
     part->blas().set_fixed_scales({});
 }
 
-// Of n^3/3 flops, once this leaf is done and panels before its own have updated all that follows
-// them.
+// Of n^3/3 flops, once this leaf is done and panels before its own have updated all that
+// follows.
 template <class ExecutionSpace>
 double PanelPotrf<ExecutionSpace>::part_done(Node const& leaf) const {
   std::size_t p = tree_.panels().size() - 1;

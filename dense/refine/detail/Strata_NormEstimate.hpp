@@ -131,8 +131,8 @@ class NormEstimator {
     return order;
   }
 
-  /// M times unit vectors, and times a column of signs, the magnitudes of whose image are the sizes
-  /// of rows from now on. The largest norm of the former.
+  /// M times unit vectors and a column of signs. The magnitudes of the signs' image are the rows'
+  /// sizes from now on. Returns the largest norm of a unit vector's image.
   double look_at(std::vector<std::int64_t> const& units, std::vector<double> const& signs) {
     auto const count = static_cast<std::int64_t>(units.size());
     std::vector<double> V(at(0, count), 0.0);

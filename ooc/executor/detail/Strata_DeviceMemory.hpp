@@ -38,8 +38,8 @@ class DeviceMemory {
 
   using Pool = Kokkos::View<std::byte*, typename ExecutionSpace::memory_space>;
 
-  /// Divides a pool into `blocks` blocks. The pool holds at least so many, and nothing else uses
-  /// it.
+  /// Divides a pool into `blocks` blocks. The pool holds at least so many, and has no other
+  /// user.
   DeviceMemory(Pool const& pool, std::int64_t blocks, int units, std::size_t unit_bytes,
                std::size_t keys, Eviction eviction, UseTable uses)
       : pool_(pool),

@@ -149,9 +149,9 @@ void Executor<Exec>::Stream::multiply_with_itself(Planes const& Z) {
   X.depth = depth;
 }
 
-// C -= mu_i mu_j X. A row whose integers outgrew its norm's bound has no factor, and is told as
-// that row's minor. Where fewer moduli were taken than would do for any row, the sum's own bound
-// matters.
+// C -= mu_i mu_j X. If a row's integers outgrew its norm's bound, there is no factor, and the
+// leading minor that ends with this row is told. Where fewer moduli were taken than would do for
+// any row, the sum's own bound matters.
 template <class Exec>
 void Executor<Exec>::Stream::combine_integers(Sums const& C, std::int64_t i, std::int64_t j) {
   ModularSums<Space>& X = integers_.sums;

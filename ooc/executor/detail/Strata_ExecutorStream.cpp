@@ -210,8 +210,8 @@ void Executor<Exec>::Stream::leave(Sums const& C, Visit const& visit) {
     executor_.exchange_->finish_visit(executor_.order_.step_of(visit), end, in_.record());
 }
 
-// Where the tile is stored, unless it is there; the mark that says when, which is `made` or follows
-// it.
+// Where the tile is stored, unless it is there; the mark that says when, which is `made` or a later
+// one.
 template <class Exec>
 auto Executor<Exec>::Stream::go_home(std::byte const* data, std::int64_t i, std::int64_t j,
                                      std::size_t bytes, Mark const& made) -> Mark {

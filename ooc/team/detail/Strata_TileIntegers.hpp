@@ -30,8 +30,8 @@ template <class ExecutionSpace>
 void judge_rows(ExecutionSpace const& exec, std::int64_t rows, double const* sums, double limit,
                 std::int64_t first_row, std::int64_t* info);
 
-/// *bound = (a b)^(1/2), or with `accumulate` more by it: what the product of two rows whose sums
-/// of squares are at most a and b cannot exceed.
+/// *bound = (a b)^(1/2), or larger by that with `accumulate`. Two rows whose sums of squares are at
+/// most a and b have no larger product.
 template <class ExecutionSpace>
 void add_bound(ExecutionSpace const& exec, double const* a, double const* b, double* bound,
                bool accumulate);

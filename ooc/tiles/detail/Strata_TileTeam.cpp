@@ -13,8 +13,8 @@
 
 namespace strata::ooc::detail {
 
-// Block i of the vectors begins at number i nb m and is stored by columns; of the rows from `from`
-// on.
+// Block i of the vectors begins at number i nb m and is stored by columns. Kernels begin at
+// row `from`.
 struct BlockedIndex {
   std::int64_t n, tile_size, cols, from;
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t i, std::int64_t j) const {

@@ -17,8 +17,8 @@ namespace strata::sparse::detail {
 /// 0. Up to four entries of a row are kept, the largest, scaled to the row's sum: constants stay
 /// where A maps them to 0. Sizes that differ by less than 2^-12 are equal, and the first is taken.
 ///
-/// Columns ascend in the rows of A. A has the rows over the border too, of which those behind two
-/// of them may be empty; P has this rank's rows. Fences.
+/// Columns ascend in the rows of A. A has the rows over the border, too; a row behind two borders
+/// may be empty. P has this rank's rows. Fences.
 /// Throws   MemoryError.
 /// Source   R. Li, B. Sjogreen, U. M. Yang, A new class of AMG interpolation methods based on
 ///          matrix-matrix multiplications, SISC 43(5), 2021, doi:10.1137/20M134931X (extended+i).

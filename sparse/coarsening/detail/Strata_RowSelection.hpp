@@ -56,8 +56,8 @@ std::int64_t select_rows(Exec const& exec,
   return left;
 }
 
-/// number(i): of the rows for which is_one(i) holds, ascending, -1 of the others; how many there
-/// are. Fences.
+/// Numbers the rows for which is_one(i) holds, ascending; number(i) = -1 of the others. Returns how
+/// many hold. Fences.
 template <class Exec, class IsOne>
 std::int64_t number_rows(Exec const& exec, IsOne const& is_one,
                          Vector<std::int32_t, typename Exec::memory_space> const& number) {

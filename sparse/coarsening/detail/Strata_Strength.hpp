@@ -17,8 +17,8 @@ struct StrongGraph {
   PooledVector<std::int32_t, Exec> column;  ///< column of each strong entry
 };
 
-/// The unknown of its node that each row is: rows of two are never coupled strongly. Empty: all are
-/// of one.
+/// The unknown of its node that each row is. Rows of different unknowns are never coupled strongly.
+/// Empty: there is one unknown.
 template <class Exec>
 using Components = PooledVector<std::int32_t, Exec>;
 

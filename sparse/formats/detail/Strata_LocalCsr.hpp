@@ -15,8 +15,8 @@
 
 namespace strata::sparse::detail {
 
-/// A Vector without values whose memory is of a device's pool; a kernel takes it as the Vector that
-/// it is.
+/// A Vector without values whose memory is of a device's pool. Kernels take it as the
+/// Vector of its base.
 template <class T, class Exec>
 struct PooledVector : Vector<T, typename Exec::memory_space> {
   using View = Vector<T, typename Exec::memory_space>;

@@ -79,6 +79,30 @@ TYPED_TEST(DeviceTeamOn, FactorsASecondTimeWithoutANewThreadOrAllocation) {
 }
 
 // With several devices the caller's own allocations are all that is left.
+// Libraries have their algorithms before the first tile waits for them: for each number of moduli
+// that a map has, whatever the maps before had. On hosts there is nothing to choose.
+TYPED_TEST(DeviceTeamOn, WarmsUpOnceForEachNumberOfModuli) {
+  DeviceTeam<TypeParam> const team(devices_of<TypeParam>(1));
+  CholeskyOptions options;
+  options.streams = 1;
+  auto const warms_up = [&](bool fewer_moduli) {
+    PrecisionRule rule;
+    rule.precisions = {Precision::int8x14};
+    rule.fewer_moduli = fewer_moduli;
+    auto matrix = field<TypeParam>(100, 17, rule, 0.01);
+    EXPECT_EQ(moduli_of(matrix.map().at(5, 1)) < 14, fewer_moduli);
+    Allocations const allocations;
+    auto const factor = cholesky(team, std::move(matrix), options);
+    EXPECT_EQ(factor.report().attempts.size(), 1U);
+    return allocations.labels().contains("strata::ooc::warm_up");
+  };
+  constexpr bool on_device = !strata::runs_on_host<TypeParam>;
+  EXPECT_EQ(warms_up(false), on_device);
+  EXPECT_FALSE(warms_up(false));
+  EXPECT_EQ(warms_up(true), on_device);
+  EXPECT_FALSE(warms_up(true));
+}
+
 TYPED_TEST(DeviceTeamOn, SolvesASecondTimeInTheMemoryOfTheFirst) {
   TypeParam const exec;
   std::int64_t const n = 200;

@@ -115,8 +115,8 @@ TYPED_TEST(ConjugateGradientsTest, RoundsThePreconditionersVectorsWhereThatCosts
   }
 }
 
-// Residuals of the biharmonic operator rise far above what they were. Wherever CG is ended, the x
-// that it leaves is no worse than ten times the best that it has met.
+// Residuals of the biharmonic operator rise far above what they were. Wherever CG is ended, it
+// leaves an x that is no worse than ten times the best one before.
 TYPED_TEST(ConjugateGradientsTest, LeavesAnXNearTheBestThatItMet) {
   Communicator const comm = test_ranks();
   System<TypeParam> system(biharmonic(comm, 60), comm);

@@ -186,8 +186,8 @@ struct BatchedTeams {
       }
     }
 
-    // Columns j = j0 + c to j + step of L, `next` of A; then the rest of the panel is updated with
-    // them.
+    // Columns j = j0 + c to j + step of L, `next` of A, and what they change in the rest of the
+    // panel.
     template <int c>
     KOKKOS_FORCEINLINE_FUNCTION void factor_step(int j0, T (&a)[width], Row& next, T*& here,
                                                  std::int64_t& order) const {
@@ -262,8 +262,8 @@ struct BatchedTeams {
             forward ? bordered(address(i, j + p), i, j + p) : bordered(address(j + p, i), j + p, i);
       return row;
     }
-    // Block j of y = L^-1 y (forward) or L^-T y; then what it adds to the others is taken from
-    // them.
+    // Block j of y = L^-1 y (forward) or L^-T y, which is then eliminated from the other
+    // blocks.
     template <bool forward>
     KOKKOS_FORCEINLINE_FUNCTION void substitute(int j, int turn, Row const& l,
                                                 T (&y)[columns]) const {

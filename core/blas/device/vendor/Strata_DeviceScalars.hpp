@@ -66,8 +66,8 @@ struct Scalars {
   bool on_device;
 };
 
-/// Makes the `Scalars` of one call at a time, on the device if a scale of an operand is part of
-/// them.
+/// Makes the `Scalars` of one call at a time, on the device if they hold the scale of an
+/// operand.
 ///
 /// The instance is in order: a slot is overwritten only after the call that reads it. What is of
 /// fixed scales alone has a slot of its own, which is written once.

@@ -85,8 +85,8 @@ __device__ __forceinline__ void read_column(T (&s)[count], T const* C) {
   for (int c = 0; c < count; c += 4) read(s + c, C + c);
 }
 
-/// How many groups of eight columns of a tile are eliminated: one warp tells it, others wait for
-/// it. Phase k of each `mbarrier` belongs to tile k.
+/// How many groups of eight columns of a tile are eliminated: one warp tells this number, others
+/// wait. Phase k of each `mbarrier` belongs to tile k.
 class Progress {
  public:
   static constexpr int eighths = 2 * half / 8;
