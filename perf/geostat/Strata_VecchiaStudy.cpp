@@ -7,7 +7,7 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/problems/Strata_Random.hpp>
-#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/neighbours/Strata_MaximinOrder.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
 
@@ -98,14 +98,14 @@ void study(Request const& request) {
   how.approximation = {request.neighbours, request.grouped};
   how.exact_up_to = 0;
   Timer timer;
-  auto const order = maximin_order(at);
+  auto const order = maximin_order(exec, at);
   timer.tell("order");
   if (!request.write.empty()) write_in(order, at, y, request.write);
-  auto const neighbours = ordered_neighbours(at, order, request.neighbours);
+  auto const neighbours = ordered_neighbours(exec, at, order, request.neighbours);
   timer.tell("neighbours");
   auto const blocks = request.grouped
-                          ? grouped_blocks(neighbours, order, 2 * request.neighbours + 2)
-                          : blocks_of_neighbours(neighbours, order);
+                          ? grouped_blocks(exec, at, neighbours, order, 2 * request.neighbours + 2)
+                          : blocks_of_neighbours(exec, at, neighbours, order);
   timer.tell("groups");
   Vecchia<Exec> const model(exec, at, y, Mean::Constant, blocks);
   timer.tell("data");
