@@ -27,9 +27,9 @@
 #include <geostat/model/Strata_Family.hpp>
 #include <geostat/model/Strata_StandardErrors.hpp>
 #include <geostat/model/Strata_Trend.hpp>
-#include <geostat/vecchia/Strata_ConditioningBlocks.hpp>
-#include <geostat/vecchia/Strata_MaximinOrder.hpp>
-#include <geostat/vecchia/Strata_OrderedNeighbours.hpp>
+#include <geostat/neighbours/Strata_ConditioningBlocks.hpp>
+#include <geostat/neighbours/Strata_MaximinOrder.hpp>
+#include <geostat/neighbours/Strata_OrderedNeighbours.hpp>
 #include <geostat/vecchia/Strata_Vecchia.hpp>
 #include <geostat/vecchia/Strata_VecchiaFields.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>

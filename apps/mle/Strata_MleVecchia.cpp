@@ -92,7 +92,8 @@ std::optional<Vecchia<Exec>> search(Exec const& exec, MleOptions const& options,
 Vecchia<Exec> evaluate(Exec const& exec, MleOptions const& options, Observations const& data,
                        geostat::CovarianceFactorOptions const& factor, Progress& progress,
                        MleResult& result) {
-  auto const blocks = geostat::vecchia_blocks(data.locations, result.theta, approximation(options));
+  auto const blocks =
+      geostat::vecchia_blocks(exec, data.locations, result.theta, approximation(options));
   Vecchia<Exec> model(exec, data.locations, data.values, data.trend, blocks.blocks);
   progress.phase("the log-likelihood");
   result.likelihood = model.log_likelihood(exec, result.theta);

@@ -6,7 +6,7 @@
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_Likelihood.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
-#include <geostat/vecchia/Strata_ConditioningBlocks.hpp>
+#include <geostat/neighbours/Strata_ConditioningBlocks.hpp>
 
 #include <array>
 #include <cstdint>
@@ -42,16 +42,20 @@ struct VecchiaBlocks {
 /// The blocks for these options.
 ///
 /// Throws   ValueError if the neighbours are not 0 to 1000; what `check_locations` throws.
-VecchiaBlocks vecchia_blocks(Locations const& locations, VecchiaOptions const& options = {});
+template <class ExecutionSpace>
+VecchiaBlocks vecchia_blocks(ExecutionSpace const& exec, Locations const& locations,
+                             VecchiaOptions const& options = {});
 /// The same for another order, which is a permutation of the locations.
-VecchiaBlocks vecchia_blocks(Locations const& locations, std::span<std::int64_t const> order,
-                             VecchiaOptions const& options);
+template <class ExecutionSpace>
+VecchiaBlocks vecchia_blocks(ExecutionSpace const& exec, Locations const& locations,
+                             std::span<std::int64_t const> order, VecchiaOptions const& options);
 /// The same by distances in which a covariance has no directions: the nearest are then the most
 /// correlated.
 ///
 /// Throws   ValueError if it has directions, and the locations are on the sphere.
-VecchiaBlocks vecchia_blocks(Locations const& locations, Covariance const& covariance,
-                             VecchiaOptions const& options);
+template <class ExecutionSpace>
+VecchiaBlocks vecchia_blocks(ExecutionSpace const& exec, Locations const& locations,
+                             Covariance const& covariance, VecchiaOptions const& options);
 
 namespace detail {
 template <class MemorySpace>

@@ -3,8 +3,9 @@
 // Blocks by an approximation's options.
 #include <core/Strata_Errors.hpp>
 #include <core/Strata_Stopwatch.hpp>
+#include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <geostat/detail/Strata_MaternKernel.hpp>
-#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/neighbours/Strata_MaximinOrder.hpp>
 #include <geostat/vecchia/Strata_Vecchia.hpp>
 
 #include <algorithm>
@@ -17,28 +18,31 @@ constexpr std::int64_t most_neighbours = 1000;
 
 }  // namespace
 
-VecchiaBlocks vecchia_blocks(Locations const& locations, VecchiaOptions const& options) {
+template <class Exec>
+VecchiaBlocks vecchia_blocks(Exec const& exec, Locations const& locations,
+                             VecchiaOptions const& options) {
   Stopwatch watch;
-  auto const order = maximin_order(locations);
+  auto const order = maximin_order(exec, locations);
   double const seconds = watch.lap();
-  auto result = vecchia_blocks(locations, order, options);
+  auto result = vecchia_blocks(exec, locations, order, options);
   result.report.order_seconds = seconds;
   return result;
 }
 
-VecchiaBlocks vecchia_blocks(Locations const& locations, std::span<std::int64_t const> order,
-                             VecchiaOptions const& options) {
+template <class Exec>
+VecchiaBlocks vecchia_blocks(Exec const& exec, Locations const& locations,
+                             std::span<std::int64_t const> order, VecchiaOptions const& options) {
   STRATA_REQUIRE(ValueError, options.neighbours >= 0 && options.neighbours <= most_neighbours,
                  "vecchia_blocks: ", options.neighbours, " neighbours, must be 0 to ",
                  most_neighbours);
   VecchiaBlocks result;
   auto& report = result.report;
   Stopwatch watch;
-  auto const neighbours = ordered_neighbours(locations, order, options.neighbours);
+  auto const neighbours = ordered_neighbours(exec, locations, order, options.neighbours);
   report.neighbour_seconds = watch.lap();
   std::int64_t const most = std::max<std::int64_t>(2 * options.neighbours + 2, 16);
-  result.blocks = options.grouped ? grouped_blocks(neighbours, order, most)
-                                  : blocks_of_neighbours(neighbours, order);
+  result.blocks = options.grouped ? grouped_blocks(exec, locations, neighbours, order, most)
+                                  : blocks_of_neighbours(exec, locations, neighbours, order);
   report.block_seconds = watch.lap();
   report.neighbours = options.neighbours;
   report.blocks = result.blocks.size();
@@ -49,9 +53,20 @@ VecchiaBlocks vecchia_blocks(Locations const& locations, std::span<std::int64_t 
   return result;
 }
 
-VecchiaBlocks vecchia_blocks(Locations const& locations, Covariance const& covariance,
-                             VecchiaOptions const& options) {
-  return vecchia_blocks(detail::Directions(covariance)(locations), options);
+template <class Exec>
+VecchiaBlocks vecchia_blocks(Exec const& exec, Locations const& locations,
+                             Covariance const& covariance, VecchiaOptions const& options) {
+  return vecchia_blocks(exec, detail::Directions(covariance)(locations), options);
 }
+
+#define STRATA_INSTANTIATE(Exec)                                                                \
+  template VecchiaBlocks vecchia_blocks<Exec>(Exec const&, Locations const&,                    \
+                                              VecchiaOptions const&);                           \
+  template VecchiaBlocks vecchia_blocks<Exec>(                                                  \
+      Exec const&, Locations const&, std::span<std::int64_t const>, VecchiaOptions const&);     \
+  template VecchiaBlocks vecchia_blocks<Exec>(Exec const&, Locations const&, Covariance const&, \
+                                              VecchiaOptions const&);
+STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
+#undef STRATA_INSTANTIATE
 
 }  // namespace strata::geostat

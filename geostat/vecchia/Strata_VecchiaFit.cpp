@@ -9,7 +9,7 @@
 #include <geostat/fit/detail/Strata_FitVariables.hpp>
 #include <geostat/fit/detail/Strata_Scoring.hpp>
 #include <geostat/fit/detail/Strata_ScoringFit.hpp>
-#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/neighbours/Strata_MaximinOrder.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -196,7 +196,7 @@ FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locatio
   Stopwatch set_up;
   // Neighbours are the nearest by the start's directions, and by those that a first search found.
   Locations without_directions = detail::Directions(options.start)(locations);
-  auto order = maximin_order(without_directions);
+  auto order = maximin_order(exec, without_directions);
   double order_seconds = set_up.lap();
   constexpr std::int64_t few = 500;
   if (how.first_neighbours > 0 && how.approximation.neighbours > 2 * how.first_neighbours &&
@@ -205,16 +205,16 @@ FittedVecchia<Exec> fit_by_neighbours(Exec const& exec, Locations const& locatio
     VecchiaOptions coarse = how.approximation;
     coarse.neighbours = how.first_neighbours;
     search.run(Vecchia<Exec>(exec, locations, values, options.trend,
-                             vecchia_blocks(without_directions, order, coarse).blocks),
+                             vecchia_blocks(exec, without_directions, order, coarse).blocks),
                std::max(options.tolerance, rough));
     if (options.directions) {
       set_up.lap();
       without_directions = detail::Directions(result.theta)(locations);
-      order = maximin_order(without_directions);
+      order = maximin_order(exec, without_directions);
       order_seconds += set_up.lap();
     }
   }
-  auto const blocks = vecchia_blocks(without_directions, order, how.approximation);
+  auto const blocks = vecchia_blocks(exec, without_directions, order, how.approximation);
   result.approximation = blocks.report;
   result.approximation.order_seconds = order_seconds;
   result.model.emplace(exec, locations, values, options.trend, blocks.blocks);

@@ -143,7 +143,7 @@ Prediction predict(Exec const& exec, Vecchia<Exec> const& approximation, MaternC
                           options.nugget);
   detail::Directions const turned(c);
   auto const observed = turned(data.locations), at = turned(new_locations);
-  auto const neighbours = nearest_neighbours(observed, at, options.neighbours);
+  auto const neighbours = nearest_neighbours(exec, observed, at, options.neighbours);
   double const varies = options.nugget == NuggetIs::Variation ? c.nugget : 0;
   auto const f = trend.rows(count, options.trend_columns);
   if (count == 0) return {};

@@ -6,7 +6,7 @@
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <geostat/kriging/Strata_Prediction.hpp>
-#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/neighbours/Strata_MaximinOrder.hpp>
 #include <geostat/vecchia/detail/Strata_VecchiaData.hpp>
 
 #include <algorithm>
@@ -35,10 +35,11 @@ Locations joined_places(Locations const& first, Locations const& then) {
 }
 
 // All observations, then the new locations in maximin order.
-std::vector<std::int64_t> order_behind(std::int64_t n, Locations const& then) {
+template <class Exec>
+std::vector<std::int64_t> order_behind(Exec const& exec, std::int64_t n, Locations const& then) {
   std::vector<std::int64_t> order;
   for (std::int64_t i = 0; i < n; ++i) order.push_back(i);
-  for (auto const i : maximin_order(then)) order.push_back(n + i);
+  for (auto const i : maximin_order(exec, then)) order.push_back(n + i);
   return order;
 }
 
@@ -198,8 +199,8 @@ Simulation detail::simulate_from(Exec const& exec, Vecchia<Exec> const& model,
   auto const drawing = drawing_of(exec, model, c, F, N);
   detail::Directions const turned(c);
   auto const then = turned(at), all = joined_places(turned(observed), then);
-  auto const order = order_behind(n, then);
-  auto const neighbours = ordered_neighbours(all, order, options.neighbours);
+  auto const order = order_behind(exec, n, then);
+  auto const neighbours = ordered_neighbours(exec, all, order, options.neighbours);
   Host const host;
   HostPairs const covariance(host, c, all, neighbours.offsets.back() * options.neighbours / 2,
                              false, false);

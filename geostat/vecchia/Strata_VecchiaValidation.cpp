@@ -26,8 +26,9 @@ constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 using Rows = std::vector<std::int64_t>;
 
 // The m nearest others of each.
-NeighbourLists nearest_others(Locations const& at, std::int64_t m) {
-  auto const all = nearest_neighbours(at, at, m + 1);
+template <class Exec>
+NeighbourLists nearest_others(Exec const& exec, Locations const& at, std::int64_t m) {
+  auto const all = nearest_neighbours(exec, at, at, m + 1);
   NeighbourLists result;
   for (std::int64_t i = 0; i < at.size(); ++i) {
     std::int64_t left = std::min(m, at.size() - 1);
@@ -55,7 +56,7 @@ void leave_one_out(Exec const& exec, Vecchia<Exec> const& model, MaternCovarianc
   result.info = profile.likelihood.info;
   if (result.info != 0) return;
   auto const lists =
-      nearest_others(detail::Directions(c)(data.locations), std::min(neighbours, n - 1));
+      nearest_others(exec, detail::Directions(c)(data.locations), std::min(neighbours, n - 1));
   auto const products = detail::local_products(exec, model, c, data.locations, lists, 0);
   auto const Q = data.trend.basis(n);
   auto const k = static_cast<std::size_t>(data.trend.columns());
@@ -125,7 +126,7 @@ void leave_out(Exec const& exec, Vecchia<Exec> const& model, MaternCovariance co
   auto const trend = trend_of(data.trend, others);
   if (!trend || kept.empty()) return;
   Vecchia<Exec> const rest(exec, others.at, others.values, *trend,
-                           vecchia_blocks(others.at, c, options.approximation).blocks);
+                           vecchia_blocks(exec, others.at, c, options.approximation).blocks);
   auto const found = predict(exec, rest, c, these.at,
                              {.neighbours = options.neighbours, .trend_columns = these.basis});
   for (std::size_t k = 0; k < out.size(); ++k) {

@@ -7,7 +7,7 @@
 #include <core/info/Strata_Version.hpp>
 #include <core/io/Strata_Csv.hpp>
 #include <core/problems/Strata_Random.hpp>
-#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/neighbours/Strata_MaximinOrder.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
 
@@ -58,21 +58,60 @@ class Timer {
 
 // A field by 500 random waves: its covariance is the Matern one in the mean, and for any n it takes
 // O(n). Frequencies have the density of Matern's spectrum in the plane, (1 + w^2)^(-nu - 1).
-std::vector<double> waves(Locations const& at, MaternCovariance const& c) {
-  constexpr int count = 500;
+constexpr int wave_count = 500;
+
+struct Wave {
+  double a, b, phase;
+};
+
+struct Waves {
+  Kokkos::View<Wave*, Exec> waves;
+  Kokkos::View<double*, Exec> x, y, value;
+  double height, nugget;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    constexpr double turn = 2 * Kokkos::numbers::pi;
+    double sum = 0;
+    for (int k = 0; k < wave_count; ++k) {
+      Wave const wave = waves(k);
+      sum += Kokkos::cos(wave.a * x(i) + wave.b * y(i) + wave.phase);
+    }
+    auto const number = static_cast<std::uint64_t>(i);
+    // normal numbers of Box and Muller
+    value(i) = height * sum + Kokkos::sqrt(-2 * nugget * Kokkos::log(uniform(11, number, 0))) *
+                                  Kokkos::cos(turn * uniform(11, number, 1));
+  }
+};
+
+template <class Value>
+Kokkos::View<Value*, Exec> copied(std::vector<Value> const& values) {
+  Kokkos::View<Value const*, Kokkos::HostSpace> const host(values.data(), values.size());
+  Kokkos::View<Value*, Exec> const copy("strata::perf::vecchia::copy", values.size());
+  Kokkos::deep_copy(copy, host);
+  return copy;
+}
+
+std::vector<double> waves(Exec const& exec, Locations const& at, MaternCovariance const& c) {
   constexpr double turn = 2 * std::numbers::pi;
-  std::vector<double> y(at.x.size(), 0);
-  for (std::uint64_t k = 0; k < count; ++k) {
+  std::vector<Wave> some;
+  for (std::uint64_t k = 0; k < wave_count; ++k) {
     double const w = std::sqrt(std::pow(uniform(7, k, 0), -1 / c.nu) - 1) / c.range;
     double const direction = turn * uniform(7, k, 1), phase = turn * uniform(7, k, 2);
-    double const a = w * std::cos(direction), b = w * std::sin(direction);
-    for (std::size_t i = 0; i < y.size(); ++i)
-      y[i] += std::sqrt(2 * c.sigma2 / count) * std::cos(a * at.x[i] + b * at.y[i] + phase);
+    some.push_back({w * std::cos(direction), w * std::sin(direction), phase});
   }
-  for (std::size_t i = 0; i < y.size(); ++i)  // normal numbers of Box and Muller
-    y[i] +=
-        std::sqrt(-2 * c.nugget * std::log(uniform(11, i, 0))) * std::cos(turn * uniform(11, i, 1));
-  return y;
+  Waves const field{copied(some),
+                    copied(at.x),
+                    copied(at.y),
+                    Kokkos::View<double*, Exec>("strata::perf::vecchia::field", at.x.size()),
+                    std::sqrt(2 * c.sigma2 / wave_count),
+                    c.nugget};
+  Kokkos::parallel_for("strata::perf::vecchia::waves",
+                       Kokkos::RangePolicy<Exec>(exec, 0, at.size()), field);
+  std::vector<double> values(at.x.size());
+  Kokkos::View<double*, Kokkos::HostSpace> const host(values.data(), values.size());
+  Kokkos::deep_copy(exec, host, field.value);
+  exec.fence("strata::perf::vecchia::waves");
+  return values;
 }
 
 // With the first of the order first, so that others condition on the same neighbours.
@@ -88,32 +127,46 @@ void write_in(std::vector<std::int64_t> const& order, Locations const& at,
 
 void study(Request const& request) {
   Exec const exec;
-  auto const at = synthetic_locations(request.n, 3);
-  auto const y = waves(at, request.theta);
   std::printf("%s\nn = %lld, %lld neighbours%s, %s\n",
               ("Strata " + configuration().version).c_str(), static_cast<long long>(request.n),
               static_cast<long long>(request.neighbours), request.grouped ? " in groups" : "",
               to_string(request.theta).c_str());
+  std::fflush(stdout);
   VecchiaFitOptions how;
   how.approximation = {request.neighbours, request.grouped};
   how.exact_up_to = 0;
   Timer timer;
-  auto const order = maximin_order(at);
+  auto const at = synthetic_locations(request.n, 3);
+  timer.tell("locations");
+  auto const y = waves(exec, at, request.theta);
+  timer.tell("values");
+  auto const order = maximin_order(exec, at);
   timer.tell("order");
   if (!request.write.empty()) write_in(order, at, y, request.write);
-  auto const neighbours = ordered_neighbours(at, order, request.neighbours);
+  auto const neighbours = ordered_neighbours(exec, at, order, request.neighbours);
   timer.tell("neighbours");
   auto const blocks = request.grouped
-                          ? grouped_blocks(neighbours, order, 2 * request.neighbours + 2)
-                          : blocks_of_neighbours(neighbours, order);
+                          ? grouped_blocks(exec, at, neighbours, order, 2 * request.neighbours + 2)
+                          : blocks_of_neighbours(exec, at, neighbours, order);
   timer.tell("groups");
   Vecchia<Exec> const model(exec, at, y, Mean::Constant, blocks);
   timer.tell("data");
-  double const l = model.log_likelihood(exec, request.theta).log_likelihood;
-  timer.tell("likelihood");
-  (void)model.gradient(exec, request.theta);
-  timer.tell("with gradient and information");
+  double l = 0;
+  for (char const* const which : {"likelihood", "likelihood, once more"}) {
+    l = model.log_likelihood(exec, request.theta).log_likelihood;
+    timer.tell(which);
+  }
+  for (char const* const which : {"with gradient and information", "both, once more"}) {
+    (void)model.gradient(exec, request.theta);
+    timer.tell(which);
+  }
   auto options = default_fit_options(at, y);
+  timer.tell("where the fit starts");
+  options.on_step = [](FitStep const& step) {
+    std::printf("  evaluation %lld: %.6f, %.3f s\n", static_cast<long long>(step.evaluation),
+                step.likelihood.log_likelihood, step.likelihood.seconds);
+    std::fflush(stdout);
+  };
   if (request.nu_is_known) options.start.nu = request.theta.nu, options.fixed[2] = true;
   auto const found = fit_by_neighbours(exec, at, y, options, how);
   timer.tell("whole fit, order and neighbours too");

@@ -14,7 +14,7 @@
 #include <geostat/kriging/Strata_Prediction.hpp>
 #include <geostat/kriging/Strata_SyntheticField.hpp>
 #include <geostat/kriging/Strata_Variogram.hpp>
-#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/neighbours/Strata_MaximinOrder.hpp>
 #include <geostat/vecchia/Strata_VecchiaFit.hpp>
 #include <geostat/vecchia/Strata_VecchiaPrediction.hpp>
 
@@ -136,7 +136,8 @@ TYPED_TEST(AxesTest, PredictAs60Digits) {
     auto const exact = predict(exec, factor, reference_values, at);
     Vecchia<TypeParam> const model(
         exec, observed_along(r), reference_values, Mean::Constant,
-        vecchia_blocks(observed_along(r), covariance_with_axes(r), {.neighbours = 11}).blocks);
+        vecchia_blocks(exec, observed_along(r), covariance_with_axes(r), {.neighbours = 11})
+            .blocks);
     auto const near = predict(exec, model, covariance_with_axes(r), at, {.neighbours = 12});
     for (std::size_t k = 0; k < 2; ++k)
       for (auto const& found : {exact, near}) {
@@ -155,7 +156,7 @@ TYPED_TEST(AxesTest, AreExactByAllNeighbours) {
     for (bool const grouped : {false, true}) {
       Vecchia<TypeParam> const model(
           exec, at, reference_values, Mean::Constant,
-          vecchia_blocks(at, c, {.neighbours = 11, .grouped = grouped}).blocks);
+          vecchia_blocks(exec, at, c, {.neighbours = 11, .grouped = grouped}).blocks);
       EXPECT_NEAR(model.log_likelihood(exec, c).log_likelihood, r.log_likelihood,
                   1e-13 * std::abs(r.log_likelihood) + 1e-13)
           << name_of_case(r);
@@ -328,10 +329,11 @@ TEST(Axes, AreAllOfTheBoxAroundTheLocations) {
 }
 
 TEST(Axes, NeighboursAreTheNearestInAnyDimension) {
+  Kokkos::DefaultExecutionSpace const exec;
   for (std::size_t const coordinates : {3, 4, 8}) {
     auto const at = random_places(300, coordinates);
-    auto const order = maximin_order(at);
-    auto const found = ordered_neighbours(at, order, 10);
+    auto const order = maximin_order(exec, at);
+    auto const found = ordered_neighbours(exec, at, order, 10);
     for (std::size_t k = 0; k < order.size(); ++k) {
       std::int64_t const i = order[k];
       std::vector<std::pair<double, std::int64_t>> all;

@@ -7,7 +7,7 @@
 #include <geostat/Strata_FisherInformation.hpp>
 #include <geostat/Strata_LikelihoodGradient.hpp>
 #include <geostat/kriging/Strata_SyntheticField.hpp>
-#include <geostat/vecchia/Strata_MaximinOrder.hpp>
+#include <geostat/neighbours/Strata_MaximinOrder.hpp>
 #include <geostat/vecchia/Strata_Vecchia.hpp>
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TYPED_TEST(VecchiaTest, IsTheProductOfConditionalDensities) {
         auto const at = synthetic_locations(n, 3);
         auto const y = some_values(n);
         MaternCovariance const c{1.3, 0.2, 0.8, 0.1};
-        auto const blocks = vecchia_blocks(at, {m, grouped}).blocks;
+        auto const blocks = vecchia_blocks(exec, at, {m, grouped}).blocks;
         Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, blocks);
         auto const found = model.log_likelihood(exec, c);
         ASSERT_EQ(found.info, 0);
@@ -114,7 +114,7 @@ TYPED_TEST(VecchiaTest, IsTheProductOfConditionalDensitiesInACube) {
   auto const y = some_values(n);
   MaternCovariance const c{1.3, 0.6, 1.5, 0.1};
   for (bool const grouped : {false, true}) {
-    auto const blocks = vecchia_blocks(at, {30, grouped}).blocks;
+    auto const blocks = vecchia_blocks(exec, at, {30, grouped}).blocks;
     Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, blocks);
     auto const found = model.log_likelihood(exec, c);
     auto const expected =
@@ -132,7 +132,7 @@ TYPED_TEST(VecchiaTest, LiesByTheDivergenceBelowTheExactLikelihoodInTheMean) {
   std::int64_t const n = 400, fields = 60;
   auto const at = in_a_cube(n);
   MaternCovariance const c{1, 1, 1.5, 0.1};
-  auto const blocks = vecchia_blocks(at, {30, true}).blocks;
+  auto const blocks = vecchia_blocks(exec, at, {30, true}).blocks;
   CovarianceFactor<TypeParam> factor(exec, c, at);
   double sum = 0, squares = 0, largest = -HUGE_VAL, divergence = 0;
   for (std::int64_t k = 0; k < fields; ++k) {
@@ -162,7 +162,7 @@ void compare_with_exact(Locations const& at, MaternCovariance const& c, Trend co
   auto const exact = log_likelihood(exec, factor, y, trend);
   auto const gradient = log_likelihood_gradient(exec, factor, y, trend);
   auto const information = fisher_information(exec, factor);
-  Vecchia<Exec> const model(exec, at, y, trend, vecchia_blocks(at, {n + 5, grouped}).blocks);
+  Vecchia<Exec> const model(exec, at, y, trend, vecchia_blocks(exec, at, {n + 5, grouped}).blocks);
   auto const found = model.log_likelihood(exec, c);
   auto const slope = model.gradient(exec, c);
   auto const expected = model.information(exec, c);
@@ -217,7 +217,8 @@ TYPED_TEST(VecchiaTest, GradientIsThatOfTheApproximation) {
   Parameters const theta = {1.3, 0.2, 0.8, 0.1};
   for (auto const& trend : some_trends(at))
     for (bool const grouped : {false, true}) {
-      Vecchia<TypeParam> const model(exec, at, y, trend, vecchia_blocks(at, {8, grouped}).blocks);
+      Vecchia<TypeParam> const model(exec, at, y, trend,
+                                     vecchia_blocks(exec, at, {8, grouped}).blocks);
       auto const by = model.gradient(exec, covariance_of(theta)).by;
       for (std::size_t k = 0; k < 4; ++k) {
         double const h = 1e-4 * theta[k];
@@ -239,7 +240,7 @@ TYPED_TEST(VecchiaTest, InformationIsTheSumOfWhatEachResponseAdds) {
   std::int64_t const n = 40;
   auto const at = synthetic_locations(n, 4);
   MaternCovariance const c{1.3, 0.2, 0.8, 0.1};
-  auto const blocks = vecchia_blocks(at, {3, true}).blocks;
+  auto const blocks = vecchia_blocks(exec, at, {3, true}).blocks;
   std::array<Parameters, 4> expected{};
   auto const add = [&](std::int64_t begin, std::int64_t count, double sign) {
     if (count == 0) return;
@@ -272,7 +273,7 @@ TYPED_TEST(VecchiaTest, HasTheSameBitsAgain) {
   TypeParam const exec;
   auto const at = synthetic_locations(9000, 4);
   auto const y = some_values(9000);
-  auto const blocks = vecchia_blocks(at, {5, true}).blocks;
+  auto const blocks = vecchia_blocks(exec, at, {5, true}).blocks;
   Vecchia<TypeParam> const one(exec, at, y, Mean::Constant, blocks),
       two(exec, at, y, Mean::Constant, blocks);
   MaternCovariance const c{1, 0.1, 0.7, 0.1};
@@ -285,7 +286,7 @@ TYPED_TEST(VecchiaTest, ValuesFarFromZeroCostNoDigits) {
   std::int64_t const n = 120;
   auto const at = synthetic_locations(n, 4);
   auto y = some_values(n);
-  auto const blocks = vecchia_blocks(at, {10, true}).blocks;
+  auto const blocks = vecchia_blocks(exec, at, {10, true}).blocks;
   MaternCovariance const c{1, 0.1, 0.7, 0.1};
   auto const here = Vecchia<TypeParam>(exec, at, y, Mean::Constant, blocks).log_likelihood(exec, c);
   for (double& value : y) value += 0x1p30;
@@ -305,8 +306,8 @@ TYPED_TEST(VecchiaTest, MoreNeighboursComeNearerToTheExactLikelihood) {
   double const exact = log_likelihood(exec, c, at, y).log_likelihood;
   double last = HUGE_VAL;
   for (std::int64_t const m : {1, 5, 20, 80}) {
-    auto const model =
-        Vecchia<TypeParam>(exec, at, y, Mean::Constant, vecchia_blocks(at, {m, false}).blocks);
+    auto const model = Vecchia<TypeParam>(exec, at, y, Mean::Constant,
+                                          vecchia_blocks(exec, at, {m, false}).blocks);
     double const off = std::abs(model.log_likelihood(exec, c).log_likelihood - exact);
     EXPECT_LT(off, last) << m;
     last = off;
@@ -321,7 +322,7 @@ TYPED_TEST(VecchiaTest, SaysWhereThereIsNoVariance) {
   for (double& x : at.x) x *= 1e-9;  // a smooth field's values follow from each other
   for (double& y0 : at.y) y0 *= 1e-9;
   Vecchia<TypeParam> const model(exec, at, y, Mean::Constant,
-                                 vecchia_blocks(at, {10, false}).blocks);
+                                 vecchia_blocks(exec, at, {10, false}).blocks);
   auto const found = model.log_likelihood(exec, {1, 0.1, 2.5, 0});
   EXPECT_GE(found.info, 1);
   EXPECT_LE(found.info, 30);
@@ -335,7 +336,8 @@ TYPED_TEST(VecchiaTest, CopiesNeedANugget) {
   Locations at = synthetic_locations(20, 4);
   at.x[7] = at.x[2], at.y[7] = at.y[2];
   auto const y = some_values(20);
-  Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, vecchia_blocks(at, {5, true}).blocks);
+  Vecchia<TypeParam> const model(exec, at, y, Mean::Constant,
+                                 vecchia_blocks(exec, at, {5, true}).blocks);
   auto const text =
       test::message_of<ValueError>([&] { (void)model.log_likelihood(exec, {1, 0.1, 0.5, 0}); });
   EXPECT_NE(text.find("both at"), std::string::npos) << text;
@@ -347,7 +349,7 @@ TYPED_TEST(VecchiaTest, CopiesNeedANugget) {
 TYPED_TEST(VecchiaTest, RefusesWhatIsNoData) {
   TypeParam const exec;
   auto const at = synthetic_locations(20, 4);
-  auto const blocks = vecchia_blocks(at, {5, true}).blocks;
+  auto const blocks = vecchia_blocks(exec, at, {5, true}).blocks;
   auto y = some_values(20);
   auto const make = [&](Locations const& where, std::vector<double> const& values) {
     Vecchia<TypeParam> const model(exec, where, values, Mean::Constant, blocks);
@@ -357,10 +359,11 @@ TYPED_TEST(VecchiaTest, RefusesWhatIsNoData) {
   EXPECT_THROW(make({}, {}), ShapeError);
   y[3] = std::nan("");
   EXPECT_NE(test::message_of<ValueError>([&] { make(at, y); }).find("value 4"), std::string::npos);
-  EXPECT_THROW((void)vecchia_blocks(at, {-1, true}), ValueError);
-  EXPECT_NE(
-      test::message_of<ValueError>([&] { (void)vecchia_blocks(at, {1001, true}); }).find("1001"),
-      std::string::npos);
+  EXPECT_THROW((void)vecchia_blocks(exec, at, {-1, true}), ValueError);
+  EXPECT_NE(test::message_of<ValueError>([&] {
+              (void)vecchia_blocks(exec, at, {1001, true});
+            }).find("1001"),
+            std::string::npos);
   Vecchia<TypeParam> const model(exec, at, some_values(20), Mean::Constant, blocks);
   EXPECT_THROW((void)model.log_likelihood(exec, {1, -0.1, 0.5, 0}), ValueError);
 }

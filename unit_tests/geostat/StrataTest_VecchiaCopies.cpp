@@ -36,7 +36,7 @@ TYPED_TEST(VecchiaCopiesTest, CopiesWithKnownErrorsNeedNoNugget) {
   Locations at = twice_at_a_place();
   auto const y = some_values(20);
   Covariance const c{1, 0.1, 0.5, 0};
-  auto const blocks = vecchia_blocks(at, {.neighbours = 19}).blocks;
+  auto const blocks = vecchia_blocks(exec, at, {.neighbours = 19}).blocks;
   Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, blocks);
   EXPECT_NEAR(model.log_likelihood(exec, c).log_likelihood,
               log_likelihood(exec, c, at, y).log_likelihood, 1e-9);
@@ -55,7 +55,7 @@ TYPED_TEST(VecchiaCopiesTest, CopiesArePredictedFromWhereNoNuggetVaries) {
   Locations at = twice_at_a_place();
   auto const y = some_values(20);
   Vecchia<TypeParam> const model(exec, at, y, Mean::Constant,
-                                 vecchia_blocks(at, {.neighbours = 19}).blocks);
+                                 vecchia_blocks(exec, at, {.neighbours = 19}).blocks);
   Covariance c{1, 0.1, 0.5, 0};
   CovarianceFactor<TypeParam> factor(exec, c, at);
   PredictionOptions whole;

@@ -88,7 +88,7 @@ void compare_with_exact(Locations const& at, Covariance const& c, Trend const& t
   auto const gradient = log_likelihood_gradient(exec, factor, y, trend);
   auto const information = fisher_information(exec, factor);
   Vecchia<Exec> const model(exec, at, y, trend,
-                            vecchia_blocks(at, c, {.neighbours = n - 1}).blocks);
+                            vecchia_blocks(exec, at, c, {.neighbours = n - 1}).blocks);
   auto const found = model.log_likelihood(exec, c);
   auto const slope = model.gradient(exec, c);
   auto const expected = model.information(exec, c);
@@ -154,7 +154,7 @@ TYPED_TEST(VecchiaCovariancesTest, GradientIsTheOneOfTheApproximation) {
   for (auto const& family : every_family_and_sums()) {
     Covariance const c = turned(family);
     Vecchia<TypeParam> const model(exec, at, y, Mean::Constant,
-                                   vecchia_blocks(at, c, {.neighbours = 8}).blocks);
+                                   vecchia_blocks(exec, at, c, {.neighbours = 8}).blocks);
     auto const found = model.gradient(exec, c);
     auto const near = [&](double by, double Covariance::* parameter, double h) {
       auto const at_step = [&](double steps) {
@@ -236,7 +236,7 @@ TYPED_TEST(VecchiaCovariancesTest, InformationOfDirectionsIsTheExactOne) {
       }
   auto const size = static_cast<std::size_t>(n);
   Vecchia<TypeParam> const model(exec, at, some_values(n), Mean::None,
-                                 vecchia_blocks(at, c, {.neighbours = n}).blocks);
+                                 vecchia_blocks(exec, at, c, {.neighbours = n}).blocks);
   auto const sums = model.sums(exec, c, true, true, true);
   auto const found = model.derivatives(sums, model.profile(sums, 1), c,
                                        {true, true, true, true, true, true, false, false, false});
@@ -265,8 +265,9 @@ TYPED_TEST(VecchiaCovariancesTest, PredictsAsTheExactOneFromAllObservations) {
         for (NuggetIs const nugget : {NuggetIs::Error, NuggetIs::Variation}) {
           CovarianceFactor<TypeParam> factor(exec, c, observed);
           auto const exact = predict(exec, factor, y, places, Mean::Constant, {.nugget = nugget});
-          Vecchia<TypeParam> const model(exec, observed, y, Mean::Constant,
-                                         vecchia_blocks(observed, c, {.neighbours = n}).blocks);
+          Vecchia<TypeParam> const model(
+              exec, observed, y, Mean::Constant,
+              vecchia_blocks(exec, observed, c, {.neighbours = n}).blocks);
           auto const found = predict(exec, model, c, places, {.neighbours = n, .nugget = nugget});
           double const close = 4000 * static_cast<double>(n) * rounding;
           for (std::size_t i = 0; i < exact.mean.size(); ++i) {
@@ -290,8 +291,8 @@ TYPED_TEST(VecchiaCovariancesTest, NeighboursByDirectionsAreNearerToTheExactLike
     Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, blocks.blocks);
     return std::abs(model.log_likelihood(exec, c).log_likelihood - exact);
   };
-  EXPECT_LT(off(vecchia_blocks(at, c, {.neighbours = 10})),
-            0.5 * off(vecchia_blocks(at, {.neighbours = 10})));
+  EXPECT_LT(off(vecchia_blocks(exec, at, c, {.neighbours = 10})),
+            0.5 * off(vecchia_blocks(exec, at, {.neighbours = 10})));
 }
 
 TYPED_TEST(VecchiaCovariancesTest, FitsAsTheExactOneWithAllNeighbours) {
@@ -369,14 +370,14 @@ TYPED_TEST(VecchiaCovariancesTest, RefusesWhatIsNotPositiveDefinite) {
   auto const globe = over_europe(synthetic_locations(20, 4), Metric::GreatCircle);
   auto const y = some_values(20);
   Vecchia<TypeParam> const model(exec, globe, y, Mean::Constant,
-                                 vecchia_blocks(globe, {.neighbours = 5}).blocks);
+                                 vecchia_blocks(exec, globe, {.neighbours = 5}).blocks);
   auto const told = [&](Covariance const& c) {
     return test::message_of<ValueError>([&] { (void)model.log_likelihood(exec, c); });
   };
   EXPECT_NE(told({1, 400, 0.5, 0.1, Family::Gaussian}).find("chordal"), std::string::npos);
   EXPECT_NE(told(turned({1, 400, 0.5, 0.1})).find("of the plane"), std::string::npos);
   EXPECT_NE(told({1, 400, 2.5, 0.1, Family::PoweredExponential}).find("power"), std::string::npos);
-  EXPECT_THROW((void)vecchia_blocks(globe, turned({}), {}), ValueError);
+  EXPECT_THROW((void)vecchia_blocks(exec, globe, turned({}), {}), ValueError);
   auto options = default_fit_options(globe, y);
   options.directions = true;
   EXPECT_NE(test::message_of<ValueError>([&] {

@@ -169,7 +169,8 @@ TYPED_TEST(VecchiaFitTest, PredictionsWithAllNeighboursAreKriging) {
       std::vector<std::vector<double>> there;
       if (columns == 2) there = some_columns(of);
       auto const exact = predict(exec, factor, y, of, trend, {.trend_columns = there});
-      Vecchia<TypeParam> const model(exec, at, y, trend, vecchia_blocks(at, {89, grouped}).blocks);
+      Vecchia<TypeParam> const model(exec, at, y, trend,
+                                     vecchia_blocks(exec, at, {89, grouped}).blocks);
       auto const found = predict(exec, model, c, of, {.neighbours = 90, .trend_columns = there});
       ASSERT_EQ(found.mean.size(), 25u);
       for (std::size_t i = 0; i < 25; ++i) {
@@ -186,7 +187,7 @@ TYPED_TEST(VecchiaFitTest, LocalPredictionsAreNearTheExactOnes) {
   auto const y = synthetic_field(exec, c, at, 3);
   CovarianceFactor<TypeParam> factor(exec, c, at);
   auto const exact = predict(exec, factor, y, of);
-  Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, vecchia_blocks(at).blocks);
+  Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, vecchia_blocks(exec, at).blocks);
   auto const found = predict(exec, model, c, of);
   for (std::size_t i = 0; i < 60; ++i) {
     EXPECT_NEAR(found.mean[i], exact.mean[i], 0.05 * std::sqrt(exact.variance[i]));
@@ -199,7 +200,7 @@ TYPED_TEST(VecchiaFitTest, PredictionAtAnObservationIsItWithoutANugget) {
   auto const at = synthetic_locations(100, 2);
   MaternCovariance const c{1.3, 0.1, 0.5, 0};
   auto const y = synthetic_field(exec, c, at, 3);
-  Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, vecchia_blocks(at).blocks);
+  Vecchia<TypeParam> const model(exec, at, y, Mean::Constant, vecchia_blocks(exec, at).blocks);
   auto const found = predict(exec, model, c, {{at.x[5]}, {at.y[5]}}, {.neighbours = 20});
   EXPECT_NEAR(found.mean[0], y[5], 1e5 * ulp_of_one);
   EXPECT_NEAR(found.variance[0], 0, 1e5 * ulp_of_one);

@@ -47,7 +47,7 @@ Locations places_with_errors(std::int64_t n) {
 template <class Exec>
 Vecchia<Exec> with_neighbours(Exec const& exec, Locations const& at, std::vector<double> const& y,
                               Trend const& trend, Covariance const& c, std::int64_t m) {
-  return {exec, at, y, trend, vecchia_blocks(at, c, {.neighbours = m}).blocks};
+  return {exec, at, y, trend, vecchia_blocks(exec, at, c, {.neighbours = m}).blocks};
 }
 
 void expect_same_residuals(CrossValidation const& found, CrossValidation const& exact,

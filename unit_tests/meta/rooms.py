@@ -19,7 +19,7 @@ import tempfile
 
 # From the ground up: a room includes rooms before it in this list alone, so that there is no circle.
 ORDER = ("core", "core/kokkos_ext", "core/instances", "core/memory", "core/integers", "core/blas/basics", "core/blas/host", "core/blas/device", "core/blas/tiles", "core/blas/portable", "core/blas", "core/blas/batched", "core/io/files", "core/io", "core/io/matrix_file", "core/problems", "core/info",
-         "comm", "dense/vectors", "dense/refine", "dense/log_determinant", "dense/tree", "dense/recursion", "dense", "dense/indefinite", "dense/factor", "dense/varied", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/fit", "geostat/kriging", "geostat/vecchia",
+         "comm", "dense/vectors", "dense/refine", "dense/log_determinant", "dense/tree", "dense/recursion", "dense", "dense/indefinite", "dense/factor", "dense/varied", "ooc/schedule", "ooc/team", "ooc/tiles", "ooc/executor", "ooc", "geostat/model", "geostat", "geostat/fit", "geostat/kriging", "geostat/neighbours", "geostat/vecchia",
          "sparse/comm", "sparse/formats", "sparse/matrix", "sparse/products", "sparse/scaling", "sparse/incomplete", "sparse/direct", "sparse/coarsening", "sparse/multigrid", "sparse/krylov", "sparse/choice", "sparse", "sparse/hpgmxp",
          "c/runtime", "c", "c/batch", "c/factor", "c/geostat", "lapack", "python", "python/dense", "python/sparse", "trilinos", "apps/document", "apps/shared", "apps/help", "apps/system", "apps/symmetric", "apps/solve", "apps/mle", "apps/hpgmxp", "apps/completion", "apps/info", "apps/plot", "apps")
 # The modules that a module may include; the program sees all of them.

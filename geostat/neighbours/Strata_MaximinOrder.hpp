@@ -5,8 +5,6 @@
 
 #include <geostat/Strata_Locations.hpp>
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,23 +20,16 @@ namespace strata::geostat {
 /// With more than three coordinates the order is the hash's: neighbours are many there anyway.
 ///
 /// Result   a permutation of 0 ... n-1: position k of the order belongs to location order[k]. It is
-///          the same on all machines. Locations nearer than 2^-40 times the extent to one before,
+///          the same on all backends. Locations nearer than 2^-40 times the extent to one before,
 ///          copies among them, come last as they are.
-/// Memory   60 n bytes. Cost: O(n) for each layer, of which there are 2 log2 of the extent by the
-///          least distance.
-/// Throws   what `check_locations` throws.
+/// Sync     fences `exec`.
+/// Memory   where `exec` computes 60 n bytes, in space 68 n; on the host 40 n. Cost: O(n) for each
+///          layer, of which there are 2 log2 of the extent by the least distance.
+/// Throws   ValueError for more than 2147483647 locations; what `check_locations` throws.
 /// Source   Guinness, Technometrics 60 (2018), doi:10.1080/00401706.2018.1437476. Deviation: by
 ///          layers, where he takes the farthest each time.
-std::vector<std::int64_t> maximin_order(Locations const& locations);
-
-namespace detail {
-
-/// Coordinates whose Euclidean distances grow with the metric's: their own up to D, and zeros, or
-/// for the sphere coordinates in space on a sphere of radius 1. D is 3 or 8.
-template <std::size_t D>
-std::vector<std::array<double, D>> places_in_space(Locations const& locations);
-
-}  // namespace detail
+template <class ExecutionSpace>
+std::vector<std::int64_t> maximin_order(ExecutionSpace const& exec, Locations const& locations);
 
 }  // namespace strata::geostat
 
