@@ -3,6 +3,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <apps/system/Strata_Median.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_MatrixRef.hpp>
 #include <core/Strata_Stopwatch.hpp>
@@ -10,11 +11,9 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <dense/refine/Strata_Refinement.hpp>
 
-#include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace strata::apps {
 
@@ -56,8 +55,7 @@ Comparison compare(Exec const& exec, DeviceMatrix const& A, DeviceMatrix const& 
   DeviceMatrix const L = shaped_like(exec, A, "strata::compare::L"),
                      X = shaped_like(exec, B, "strata::compare::X");
   LeafBlas<Exec>::InfoView const info("strata::compare::info");
-  std::vector<Comparison> samples;
-  for (int r = 0; r < repeat; ++r) {
+  auto const once = [&](int r) {
     Kokkos::deep_copy(exec, X, B);
     Kokkos::deep_copy(exec, info, 0);
     exec.fence("strata::compare::prepared");
@@ -73,14 +71,13 @@ Comparison compare(Exec const& exec, DeviceMatrix const& A, DeviceMatrix const& 
     potrs(blas, L, X);
     exec.fence("strata::compare::solved");
     sample.solve_seconds = watch.lap();
-    samples.push_back(sample);
     progress.done(static_cast<double>(r + 1) / repeat);
-  }
-  auto const median = samples.begin() + (repeat - 1) / 2;
-  std::ranges::nth_element(samples, median, {}, &Comparison::seconds);
-  median->backward_error = median->info == 0 ? backward_error(exec, blas, A, L, B, X, norm_inf)
-                                             : std::numeric_limits<double>::quiet_NaN();
-  return *median;
+    return sample;
+  };
+  Comparison median = median_run(repeat, once, &Comparison::seconds);
+  median.backward_error = median.info == 0 ? backward_error(exec, blas, A, L, B, X, norm_inf)
+                                           : std::numeric_limits<double>::quiet_NaN();
+  return median;
 }
 
 }  // namespace strata::apps

@@ -106,8 +106,7 @@ void show_seconds(Report& report, SolveResult const& result) {
   auto const& factor = result.factor;
   bool const has_climbed = result.solve && result.solve->climbs > 0;
   auto const rates = rates_of(result);
-  report.section(result.repeat > 1 ? words("Seconds (median of ", result.repeat, " runs)")
-                                   : "Seconds");
+  begin_seconds(report, result.repeat);
   show_time(report, result.problem.read_or_generate(), wall.read);
   show_time(report, "transfer, known vector", wall.transfer);
   show_time(report, "factor", wall.factor);
@@ -130,16 +129,12 @@ void show_comparison(Report& report, SolveResult const& result) {
   auto const& wall = result.seconds;
   report.section("Comparison with " + vendor.library);
   report.show_unless_zero("broke down at minor", vendor.info);
-  report.only_screen("", text("%37s %10s %10s", "vendor s", "Strata s", "ratio"));
-  auto const add = [&](char const* label, double theirs, double ours) {
-    report.only_screen(label, text("%10.4f %10.4f %9.2fx", theirs, ours, theirs / ours));
-  };
-  add("Cholesky alone", vendor.factor_seconds, result.factor.factor_seconds);
-  add("factor, A kept", vendor.copy_seconds + vendor.factor_seconds, wall.factor);
-  add("solve", vendor.solve_seconds, wall.solve);
-  add("factor + solve", vendor.seconds(), wall.factor + wall.solve);
-  report.only_screen("backward error",
-                     text("%10.1e %10.1e", vendor.backward_error, result.solve->backward_error));
+  show_compared(report,
+                {{"Cholesky alone", vendor.factor_seconds, result.factor.factor_seconds},
+                 {"factor, A kept", vendor.copy_seconds + vendor.factor_seconds, wall.factor},
+                 {"solve", vendor.solve_seconds, wall.solve},
+                 {"factor + solve", vendor.seconds(), seconds_of_solve(result)}});
+  show_compared_errors(report, vendor.backward_error, result.solve->backward_error);
 }
 
 void show_devices(Report& report, ooc::CholeskyReport const& factor) {

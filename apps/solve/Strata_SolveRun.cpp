@@ -3,6 +3,7 @@
 #include <apps/shared/Strata_Progress.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/solve/Strata_SolveResult.hpp>
+#include <apps/system/Strata_Median.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -10,10 +11,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
 #include <memory>
-#include <utility>
-#include <vector>
 
 namespace strata::apps {
 
@@ -101,15 +99,10 @@ SolveResult run(Problem const& problem, SolveOptions const& options, Progress& p
   double const transfer_seconds = watch.lap();
 
   std::unique_ptr<Factor> factor;
-  std::vector<SolveResult> runs;
-  for (int r = 0; r < options.repeat; ++r)
-    runs.push_back(factor_and_solve(exec, problem, A, B, X, options, progress, factor));
-  auto const median = runs.begin() + (options.repeat - 1) / 2;
-  auto const seconds = [](SolveResult const& run) {
-    return run.seconds.factor + run.seconds.solve;
+  auto const once = [&](int) {
+    return factor_and_solve(exec, problem, A, B, X, options, progress, factor);
   };
-  std::ranges::nth_element(runs, median, {}, seconds);
-  SolveResult result = std::move(*median);
+  SolveResult result = median_run(options.repeat, once, seconds_of_solve);
   result.seconds.transfer = transfer_seconds;
   if (result.info != 0) return result;
   watch.lap();

@@ -82,8 +82,7 @@ void show_solution(Report& report, SymmetricResult const& result) {
 
 void show_seconds(Report& report, SymmetricResult const& result) {
   auto const& wall = result.seconds;
-  report.section(result.repeat > 1 ? words("Seconds (median of ", result.repeat, " runs)")
-                                   : "Seconds");
+  begin_seconds(report, result.repeat);
   show_time(report, result.problem.read_or_generate(), wall.read);
   show_time(report, "transfer, known vector", wall.transfer);
   show_time(report, "factor", wall.factor);
@@ -104,16 +103,11 @@ void show_comparison(Report& report, SymmetricResult const& result) {
   auto const& wall = result.seconds;
   report.section("Comparison with " + vendor.library);
   report.show_unless_zero("SINGULAR", vendor.refusal);
-  report.only_screen("", text("%37s %10s %10s", "vendor s", "Strata s", "ratio"));
-  auto const add = [&](char const* label, double theirs, double ours) {
-    report.only_screen(label, text("%10.4f %10.4f %9.2fx", theirs, ours, theirs / ours));
-  };
-  add("factor", vendor.factor_seconds, wall.factor);
-  add("solve", vendor.solve_seconds, wall.solve);
-  add("factor + solve", vendor.seconds(), wall.factor + wall.solve);
+  show_compared(report, {{"factor", vendor.factor_seconds, wall.factor},
+                         {"solve", vendor.solve_seconds, wall.solve},
+                         {"factor + solve", vendor.seconds(), seconds_of_solve(result)}});
   report.only_screen("", "  the library factors; the solve with its factor is Strata's");
-  report.only_screen("backward error",
-                     text("%10.1e %10.1e", vendor.backward_error, result.solve->backward_error));
+  show_compared_errors(report, vendor.backward_error, result.solve->backward_error);
 }
 
 }  // namespace

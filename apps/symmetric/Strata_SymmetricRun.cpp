@@ -4,6 +4,7 @@
 #include <apps/shared/Strata_Terminal.hpp>
 #include <apps/shared/Strata_Text.hpp>
 #include <apps/symmetric/Strata_Symmetric.hpp>
+#include <apps/system/Strata_Median.hpp>
 #include <core/Strata_Backends.hpp>
 #include <core/Strata_Stopwatch.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
@@ -11,14 +12,11 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
 #include <iostream>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace strata::apps {
 
@@ -105,10 +103,9 @@ SymmetricComparison compare(Exec const& exec, DeviceMatrix const& A, DeviceMatri
                             int repeat, Progress& progress) {
   progress.phase("comparing with " + vendor_sytrf());
   DeviceMatrix const X("strata::compare::X", B.extent(0), B.extent(1));
-  std::vector<SymmetricComparison> samples;
   dense::SymmetricOptions pivoted;
   pivoted.pivoted = true;
-  for (int r = 0; r < repeat; ++r) {
+  auto const once = [&](int r) {
     SymmetricComparison sample;
     sample.library = vendor_sytrf();
     sample.backward_error = std::numeric_limits<double>::quiet_NaN();
@@ -123,12 +120,10 @@ SymmetricComparison compare(Exec const& exec, DeviceMatrix const& A, DeviceMatri
       sample.backward_error = solved.backward_error;
     }
     sample.refusal = factor.report().refusal;
-    samples.push_back(sample);
     progress.done(static_cast<double>(r + 1) / repeat);
-  }
-  auto const median = samples.begin() + (repeat - 1) / 2;
-  std::ranges::nth_element(samples, median, {}, &SymmetricComparison::seconds);
-  return *median;
+    return sample;
+  };
+  return median_run(repeat, once, &SymmetricComparison::seconds);
 }
 
 }  // namespace
@@ -148,15 +143,10 @@ SymmetricResult run_symmetric(Problem const& problem, SolveOptions const& option
   DeviceMatrix const X("strata::solve::X", B.extent(0), B.extent(1));
   double const transfer_seconds = watch.lap();
   std::optional<SymmetricFactor> factor;
-  std::vector<SymmetricResult> runs;
-  for (int r = 0; r < options.repeat; ++r)
-    runs.push_back(factor_and_solve(exec, problem, A, B, X, options, progress, factor));
-  auto const median = runs.begin() + (options.repeat - 1) / 2;
-  auto const seconds = [](SymmetricResult const& run) {
-    return run.seconds.factor + run.seconds.solve;
+  auto const once = [&](int) {
+    return factor_and_solve(exec, problem, A, B, X, options, progress, factor);
   };
-  std::ranges::nth_element(runs, median, {}, seconds);
-  SymmetricResult result = std::move(*median);
+  SymmetricResult result = median_run(options.repeat, once, seconds_of_solve);
   watch.lap();
   if (factor->ok()) take_solution(exec, problem, X, result);
   result.seconds.transfer = transfer_seconds + watch.lap();

@@ -52,6 +52,20 @@ void show_time(Report& report, std::string label, double seconds, std::string co
                                                    : "");  // else it was not done
 }
 
+void begin_seconds(Report& report, int repeat) {
+  report.section(repeat > 1 ? words("Seconds (median of ", repeat, " runs)") : "Seconds");
+}
+
+void show_compared(Report& report, std::initializer_list<ComparedSeconds> rows) {
+  report.only_screen("", text("%37s %10s %10s", "vendor s", "Strata s", "ratio"));
+  for (auto const& [label, vendor, strata] : rows)
+    report.only_screen(label, text("%10.4f %10.4f %9.2fx", vendor, strata, vendor / strata));
+}
+
+void show_compared_errors(Report& report, double vendor, double strata) {
+  report.only_screen("backward error", text("%10.1e %10.1e", vendor, strata));
+}
+
 void show_digits(Report& report, ExpectedError const& expected) {
   report.only_screen(
       "digits to expect",

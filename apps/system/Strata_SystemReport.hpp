@@ -6,6 +6,7 @@
 #include <apps/shared/Strata_Report.hpp>
 #include <apps/system/Strata_SystemResult.hpp>
 
+#include <initializer_list>
 #include <string>
 
 /// Rows of the table that reports on dense solves share.
@@ -23,6 +24,17 @@ void show_digits(Report& report, ExpectedError const& expected);
 std::string rate_of(double flop_per_s);
 /// A row of seconds, where there are any.
 void show_time(Report& report, std::string label, double seconds, std::string const& rate = "");
+/// The heading of the seconds, which are those of the median of `repeat` runs.
+void begin_seconds(Report& report, int repeat);
+/// Seconds of a vendor's routine and of what Strata does in its place.
+struct ComparedSeconds {
+  char const* label;
+  double vendor, strata;
+};
+/// The table of seconds beside a vendor's.
+void show_compared(Report& report, std::initializer_list<ComparedSeconds> rows);
+/// The backward errors of both.
+void show_compared_errors(Report& report, double vendor, double strata);
 /// The line of HPL-MxP on its residual, as a section of its own.
 void show_hpl(Report& report, dense::SolveReport const& solve);
 

@@ -41,6 +41,11 @@ struct SystemResult {
   bool has_converged() const { return solve && solve->converged; }
 };
 
+/// Time of the factorisation and the solve.
+inline double seconds_of_solve(SystemResult const& result) {
+  return result.seconds.factor + result.seconds.solve;
+}
+
 /// The error of X by condition times backward error, relative, in the largest magnitude.
 struct ExpectedError {
   double error = 0;

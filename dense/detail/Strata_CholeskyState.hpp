@@ -133,8 +133,11 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   void need_precise_factor(char const* function);
   void require_apart_from_A(char const* function, StridedMatrix<double> const& X) const;
   void require_finite(char const* function, char const* name, StridedMatrix<double const> const& B);
-  /// V = L V or L^T V in fp64.
-  void multiply_by_factor(Op op, MatrixRef<memory_space> const& V);
+  /// X = L_A Z.
+  void sample(StridedMatrix<double const> const& Z, StridedMatrix<double> const& X);
+  /// X = L_A^-1 B, or with its transpose.
+  void half_solve_strided(Op op, StridedMatrix<double const> const& B,
+                          StridedMatrix<double> const& X);
   double whitening_error();
   /// ||W H W^T - I||_2, from above, of a W that `half` multiplies a block by, or W^T.
   double defect(std::function<void(Op, Block const&)> const& half);

@@ -85,6 +85,16 @@ void subtract(ExecutionSpace const& exec, Block const& Z, Block const& Y) {
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { Y(i, j) -= Z(i, j); });
 }
 
+// Whether X is a matrix of contiguous columns, one behind the other.
+template <class Scalar>
+bool has_columns(StridedMatrix<Scalar> const& X) {
+  return (X.row_stride == 1 || X.rows == 1) && (X.cols == 1 || X.col_stride >= X.rows);
+}
+template <class Matrix, class Scalar>
+Matrix by_columns(StridedMatrix<Scalar> const& X) {
+  return {X.data, X.rows, X.cols, std::max(X.col_stride, X.rows), Precision::fp64};
+}
+
 template <class Block>
 StridedMatrix<double> strided_block(Block const& V) {
   return {V.data(), static_cast<std::int64_t>(V.extent(0)), static_cast<std::int64_t>(V.extent(1)),
@@ -123,17 +133,49 @@ void CholeskyFactor<ExecutionSpace>::State::require_finite(char const* function,
 }
 
 template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::multiply_by_factor(Op op,
-                                                               MatrixRef<memory_space> const& V) {
-  detail::LowerTriangle<ExecutionSpace>(*blas, V.cols).multiply(op, *tree, V);
-}
-
-template <class ExecutionSpace>
 auto CholeskyFactor<ExecutionSpace>::State::scaled_copy(StridedMatrix<double const> const& B,
                                                         char const* label) -> Block {
   Block const V = block(B.cols, label);
   scale_by(exec, analysis.d, 1, B, strided_block(V));
   return V;
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::sample(StridedMatrix<double const> const& Z,
+                                                   StridedMatrix<double> const& X) {
+  bool const apart = !share_memory(Z, X), scaled = analysis.d.extent(0) > 0;
+  Block V, Y;  // copies where vectors are not contiguous, or not apart
+  StridedMatrix<double const> z = Z;
+  if (!apart || !has_columns(Z)) {
+    V = block(X.cols, "strata::dense::cholesky::Z");
+    scale_by(exec, analysis.d, 0, Z, strided_block(V));
+    z = {V.data(), n, X.cols, 1, static_cast<std::int64_t>(V.stride(1))};
+  }
+  StridedMatrix<double> x = X;
+  if (!has_columns(X)) {
+    Y = block(X.cols, "strata::dense::cholesky::half");
+    x = strided_block(Y);
+  }
+  detail::LowerTriangle<ExecutionSpace>(*blas, X.cols)
+      .multiply(*tree, by_columns<ConstMatrixRef<memory_space>>(z),
+                by_columns<MatrixRef<memory_space>>(x));
+  if (scaled || x.data != X.data) scale_by(exec, analysis.d, -1, x, X);
+}
+
+template <class ExecutionSpace>
+void CholeskyFactor<ExecutionSpace>::State::half_solve_strided(Op op,
+                                                               StridedMatrix<double const> const& B,
+                                                               StridedMatrix<double> const& X) {
+  Block V;
+  StridedMatrix<double> x = X;
+  if (!has_columns(X) || share_memory(B, X)) {
+    V = block(X.cols, "strata::dense::cholesky::half");
+    x = strided_block(V);
+  }
+  scale_by(exec, analysis.d, op == Op::NoTrans ? 1 : 0, B, x);
+  half_solve(op, by_columns<MatrixRef<memory_space>>(x));
+  int const power = op == Op::NoTrans ? 0 : 1;
+  if (x.data != X.data || power != 0) scale_by(exec, analysis.d, power, x, X);
 }
 
 template <class ExecutionSpace>
@@ -157,22 +199,10 @@ void CholeskyFactor<ExecutionSpace>::apply_half(ExecutionSpace const& exec, Half
   if (s.n == 0 || B.cols == 0) return;
   Region const region(s.exec, "strata::dense::cholesky::", function);
   s.require_finite(function, samples ? "Z" : "B", B);
-  bool const in_place = (X.row_stride == 1 || s.n == 1) && (X.cols == 1 || X.col_stride >= s.n) &&
-                        !share_memory(B, X);
-  typename State::Block V;
-  MatrixRef<memory_space> v{X.data, s.n, X.cols, std::max(X.col_stride, s.n), Precision::fp64};
-  if (!in_place) {
-    V = s.block(X.cols, "strata::dense::cholesky::half");
-    v = matrix_ref(V);
-  }
-  StridedMatrix<double> const work{static_cast<double*>(v.data), s.n, X.cols, 1, v.ld};
-  scale_by(s.exec, s.analysis.d, half == Half::Whiten ? 1 : 0, B, work);
   if (samples)
-    s.multiply_by_factor(Op::NoTrans, v);
+    s.sample(B, X);
   else
-    s.half_solve(half == Half::Whiten ? Op::NoTrans : Op::Trans, v);
-  int const power = samples ? -1 : half == Half::WhitenTransposed ? 1 : 0;
-  if (!in_place || power != 0) scale_by(s.exec, s.analysis.d, power, work, X);
+    s.half_solve_strided(half == Half::Whiten ? Op::NoTrans : Op::Trans, B, X);
   s.exec.fence("strata::dense::cholesky: X is ready");
 }
 
@@ -253,8 +283,10 @@ Info CholeskyFactor<ExecutionSpace>::promote(ExecutionSpace const& exec) {
       char const*, StridedMatrix<double> const&) const;                                          \
   template void CholeskyFactor<Exec>::State::require_finite(char const*, char const*,            \
                                                             StridedMatrix<double const> const&); \
-  template void CholeskyFactor<Exec>::State::multiply_by_factor(                                 \
-      Op, MatrixRef<Exec::memory_space> const&);                                                 \
+  template void CholeskyFactor<Exec>::State::sample(StridedMatrix<double const> const&,          \
+                                                    StridedMatrix<double> const&);               \
+  template void CholeskyFactor<Exec>::State::half_solve_strided(                                 \
+      Op, StridedMatrix<double const> const&, StridedMatrix<double> const&);                     \
   template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::scaled_copy(          \
       StridedMatrix<double const> const&, char const*);                                          \
   template double CholeskyFactor<Exec>::State::error_of_inverse();                               \

@@ -9,6 +9,7 @@
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/factor/detail/Strata_LowerTriangle.hpp>
 #include <dense/factor/detail/Strata_RowIndices.hpp>
+#include <dense/recursion/detail/Strata_TreeRecursion.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -126,6 +127,9 @@ using IndexPairs =
 
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::invert_factor(MatrixRef<memory_space> const& X) {
+  auto const& leaf = tree->nodes().back();
+  if (leaf.inverse.data != nullptr && leaf.inverse.precision == Precision::fp64)
+    return detail::TreeRecursion<ExecutionSpace>(*blas).invert(*tree, X);
   tree->store(exec, Uplo::Lower, X);
   detail::LowerTriangle<ExecutionSpace>(*blas, n).invert(X);
 }

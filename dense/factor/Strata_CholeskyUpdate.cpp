@@ -5,18 +5,21 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <core/kokkos_ext/Strata_Team.hpp>
 #include <core/memory/Strata_Pieces.hpp>
 #include <dense/Strata_Cholesky.hpp>
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
 #include <dense/factor/detail/Strata_ChangeKernels.hpp>
 #include <dense/factor/detail/Strata_RankChange.hpp>
+#include <dense/factor/detail/Strata_RankSweep.hpp>
 #include <dense/factor/detail/Strata_RowIndices.hpp>
 #include <dense/tree/Strata_InPlace.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -26,8 +29,19 @@ namespace strata::dense {
 
 namespace {
 
-// Some n^2 k flops by small blocks take longer than n^3/3 by large ones.
-bool costs_more_than_a_factor(std::int64_t n, std::int64_t k) { return 16 * k > n; }
+template <class ExecutionSpace>
+using Change = std::conditional_t<runs_on_host<ExecutionSpace>, detail::RankChange<ExecutionSpace>,
+                                  detail::RankSweep<ExecutionSpace>>;
+
+// Some n^2 k flops by small blocks take longer than n^3/3 by large ones. On an H200 a sweep is
+// foretold to take n microseconds, and a factor n^3/3 flops at 5e13 flop/s, and also n
+// microseconds.
+template <class ExecutionSpace>
+bool costs_more_than_a_factor(std::int64_t n, std::int64_t k) {
+  bool const many_sweeps =
+      !runs_on_host<ExecutionSpace> && k > detail::RankSweep<ExecutionSpace>::most_columns;
+  return many_sweeps || 16 * k > n;
+}
 
 }  // namespace
 
@@ -132,7 +146,7 @@ Info CholeskyFactor<ExecutionSpace>::State::change_anew(double sign, Block const
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::update(Block const& V) {
   auto const k = static_cast<std::int64_t>(V.extent(1));
-  detail::RankChange<ExecutionSpace> change(*blas, *tree, k);
+  Change<ExecutionSpace> change(*blas, *tree, k);
   Vector const scaling = present_scaling();
   own_matrix();
   factored = false;  // if what follows throws, the factor is made of A's copy when it is needed
@@ -157,7 +171,7 @@ void CholeskyFactor<ExecutionSpace>::update_with(ExecutionSpace const& exec,
   s.require_in_range("rank_update", V);
   auto const columns = s.block(V.cols, "strata::dense::cholesky::V");
   detail::copy_elements(s.exec, V, columns, s.n, V.cols, false);
-  if (!costs_more_than_a_factor(s.n, V.cols)) return s.update(columns);
+  if (!costs_more_than_a_factor<ExecutionSpace>(s.n, V.cols)) return s.update(columns);
   Info const found = s.change_anew(1, columns);
   STRATA_REQUIRE(ValueError, found.ok(), "rank_update: the leading minor of order ", found.order(),
                  " is not positive: V V^T is lost in the rounding of A");
@@ -192,7 +206,7 @@ Info CholeskyFactor<ExecutionSpace>::State::downdate(Block const& V) {
     return Info::breakdown(first_bad_row(P));
   std::int64_t const bad = detail::first_bad_diagonal(exec, view, V);
   if (bad < n) return Info::breakdown(bad + 1);
-  detail::RankChange<ExecutionSpace> change(*blas, *tree, k);
+  Change<ExecutionSpace> change(*blas, *tree, k);
   Vector const scaling = present_scaling();
   own_matrix();
   factored = false;  // if what follows throws, the factor is made of A's copy when it is needed
@@ -217,7 +231,8 @@ Info CholeskyFactor<ExecutionSpace>::downdate_with(ExecutionSpace const& exec,
   s.require_in_range("rank_downdate", V);
   auto const columns = s.block(V.cols, "strata::dense::cholesky::V");
   detail::copy_elements(s.exec, V, columns, s.n, V.cols, false);
-  return costs_more_than_a_factor(s.n, V.cols) ? s.change_anew(-1, columns) : s.downdate(columns);
+  return costs_more_than_a_factor<ExecutionSpace>(s.n, V.cols) ? s.change_anew(-1, columns)
+                                                               : s.downdate(columns);
 }
 
 template <class ExecutionSpace>
@@ -333,7 +348,7 @@ void CholeskyFactor<ExecutionSpace>::remove(ExecutionSpace const& exec,
   s.take_factor(L, own);
   if (order > gone.front()) {
     detail::scale_rows(s.exec, s.analysis.d, V, V, order, k);
-    detail::RankChange<ExecutionSpace>(*s.blas, *s.tree, k).update(V, gone.front());
+    Change<ExecutionSpace>(*s.blas, *s.tree, k).update(V, gone.front());
   }
   s.note_change();
   s.factored = true;

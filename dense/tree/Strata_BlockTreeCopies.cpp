@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // What goes into a block tree and out of it.
-#include <core/blas/basics/Strata_SetIdentity.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
@@ -10,6 +9,7 @@
 #include <dense/refine/detail/Strata_LeafBlocks.hpp>
 #include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/tree/Strata_Quantise.hpp>
+#include <dense/tree/detail/Strata_LeafInverses.hpp>
 
 #include <algorithm>
 #include <type_traits>
@@ -264,10 +264,13 @@ auto BlockTree<LayerList, ExecutionSpace>::begin_load(ExecutionSpace const& exec
 
 template <class ExecutionSpace>
 void BlockTree<LayerList, ExecutionSpace>::quantise_all(LeafBlas<ExecutionSpace>& blas) {
+  std::vector<detail::LeafInverse<memory_space>> leaves;
+  for (Node const& node : nodes_)
+    if (node.is_leaf() && node.inverse.data != nullptr)
+      leaves.push_back({node.working, node.inverse});
+  detail::invert_leaves(blas, leaves);
   for (Node const& node : nodes_) {
     if (node.is_leaf() && node.inverse.data != nullptr) {
-      set_identity(blas.exec(), node.inverse);
-      blas.trsm(Side::Right, Uplo::Lower, Op::Trans, Diag::NonUnit, 1, node.working, node.inverse);
       if (node.inverse_largest != nullptr)
         measure_largest(blas.exec(), ConstMatrix(node.inverse), node.inverse_largest);
       quantise_inverse(blas.exec(), node);

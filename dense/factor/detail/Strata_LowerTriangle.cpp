@@ -37,6 +37,18 @@ void write_triangle(ExecutionSpace const& exec, Scalar const* T, std::int64_t ld
       });
 }
 
+// The first matrix and those of a batch that lie `stride_a` apart.
+template <class ExecutionSpace, class Scalar>
+void clear_above(ExecutionSpace const& exec, Scalar* L, std::int64_t ld, std::int64_t n,
+                 Batch const& batch) {
+  std::int64_t const stride = batch.stride_a;
+  for_each_element(
+      "strata::dense::triangle::clear_above", exec, n, n * batch.count,
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        if (i < c % n) L[c / n * stride + i + c % n * ld] = Scalar(0);
+      });
+}
+
 template <class ExecutionSpace, class Scalar>
 LowerTriangle<ExecutionSpace, Scalar>::LowerTriangle(LeafBlas<ExecutionSpace>& blas,
                                                      std::int64_t cols, Precision format)
@@ -95,22 +107,42 @@ void LowerTriangle<ExecutionSpace, Scalar>::multiply_right(ConstMatrix const& L,
   multiply_right(L.block(n1, n1, n2, n2), B2);
 }
 
+// X = L11 Z of each leaf: on hosts in its place, on devices by full products, many at a time.
 template <class ExecutionSpace, class Scalar>
-void LowerTriangle<ExecutionSpace, Scalar>::multiply(Op op, Tree const& L, Matrix const& B) {
-  if (B.rows > 0 && B.cols > 0) multiply(op, L, L.root(), B);
+void LowerTriangle<ExecutionSpace, Scalar>::multiply_leaves(
+    std::vector<Product<memory_space>>& products) {
+  if constexpr (runs_on_host<ExecutionSpace>) {
+    for (auto const& [L, Z, X] : products) {
+      blas_.convert(Op::NoTrans, Z, X);
+      multiply(Op::NoTrans, L, X);
+    }
+  } else {
+    for_each_batch(products, [&](auto first, auto last) {
+      Batch const batch = batch_of(first, last);
+      auto* const L =
+          static_cast<Scalar*>(const_cast<void*>(static_cast<void const*>(first->A.data)));
+      clear_above(blas_.exec(), L, first->A.ld, first->A.rows, batch);
+      blas_.gemm(Op::NoTrans, Op::NoTrans, 1, first->A, first->B, 0, first->C, batch);
+    });
+  }
 }
 
 template <class ExecutionSpace, class Scalar>
-void LowerTriangle<ExecutionSpace, Scalar>::multiply(Op op, Tree const& tree,
-                                                     typename Tree::Node const& L,
-                                                     Matrix const& B) {
-  if (L.is_leaf()) return multiply(op, ConstMatrix(L.stored.as_stored()), B);
-  std::int64_t const n1 = L.first_size, n2 = L.size - n1;
-  Matrix const B1 = B.block(0, 0, n1, B.cols), B2 = B.block(n1, 0, n2, B.cols);
-  bool const as_it_is = op == Op::NoTrans;
-  multiply(op, tree, as_it_is ? tree.right(L) : tree.left(L), as_it_is ? B2 : B1);
-  blas_.gemm(op, Op::NoTrans, 1, L.stored.as_stored(), as_it_is ? B1 : B2, 1, as_it_is ? B2 : B1);
-  multiply(op, tree, as_it_is ? tree.left(L) : tree.right(L), as_it_is ? B1 : B2);
+void LowerTriangle<ExecutionSpace, Scalar>::multiply(Tree const& L, ConstMatrix const& Z,
+                                                     Matrix const& X) {
+  if (X.rows == 0 || X.cols == 0) return;
+  std::vector<Product<memory_space>> leaves, below;
+  for (auto const& node : L.nodes()) {
+    auto const block = node.stored.as_stored();
+    std::int64_t const row = node.begin + node.first_size;
+    (node.is_leaf() ? leaves : below)
+        .push_back({block, Z.block(node.begin, 0, block.cols, Z.cols),
+                    X.block(row, 0, block.rows, X.cols)});
+  }
+  multiply_leaves(leaves);
+  for_each_batch(below, [&](auto first, auto last) {
+    blas_.gemm(Op::NoTrans, Op::NoTrans, 1, first->A, first->B, 1, first->C, batch_of(first, last));
+  });
 }
 
 template <class ExecutionSpace, class Scalar>

@@ -6,12 +6,14 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
+#include <dense/recursion/detail/Strata_ProductBatch.hpp>
 #include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/tree/Strata_Layers.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <vector>
 
 namespace strata::dense::detail {
 
@@ -37,8 +39,9 @@ class LowerTriangle {
   void multiply(Op op, ConstMatrix const& L, Matrix const& B, double alpha = 1);
   /// B = B L: TRMM of an m x n matrix, m and n at most `cols`. Cost n^2 m flops.
   void multiply_right(ConstMatrix const& L, Matrix const& B);
-  /// The same with the stored blocks of a tree in fp64.
-  void multiply(Op op, Tree const& L, Matrix const& B);
+  /// X = L Z with the stored blocks of a tree in fp64, Z and X apart. What leaves hold above their
+  /// diagonals becomes 0 on devices.
+  void multiply(Tree const& L, ConstMatrix const& Z, Matrix const& X);
   /// L = L^-1: TRTRI. Cost n^3/3 flops. In fp64 blocks are solved with, which loses no digit.
   /// Scalars below have products alone, which keep a device busy.
   void invert(Matrix const& L);
@@ -51,7 +54,7 @@ class LowerTriangle {
 
   void product(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
                Matrix const& C);
-  void multiply(Op op, Tree const& tree, typename Tree::Node const& L, Matrix const& B);
+  void multiply_leaves(std::vector<Product<memory_space>>& products);
   Matrix small_triangle(ConstMatrix const& L);
 
   LeafBlas<ExecutionSpace>& blas_;

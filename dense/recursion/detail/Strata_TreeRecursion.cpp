@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dense/recursion/detail/Strata_TreeRecursion.hpp>
 
+#include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/recursion/detail/Strata_ProductBatch.hpp>
@@ -31,6 +32,19 @@ std::vector<Precision> coarser_layers(Tree const& tree, Precision precision) {
       found.push_back(p);
   }
   return found;
+}
+
+// X = -A in fp64.
+template <class ExecutionSpace>
+void copy_negative(ExecutionSpace const& exec,
+                   ConstMatrixRef<typename ExecutionSpace::memory_space> const& A,
+                   MatrixRef<typename ExecutionSpace::memory_space> const& X) {
+  double const* const a = A.template as<double>();
+  double* const x = X.template as<double>();
+  std::int64_t const lda = A.ld, ldx = X.ld;
+  strata::for_each_element(
+      "strata::dense::invert::copy_negative", exec, A.rows, A.cols,
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { x[i + j * ldx] = -a[i + j * lda]; });
 }
 
 std::size_t packed_bytes(std::int64_t rows, std::int64_t cols, Precision precision) {
@@ -336,6 +350,27 @@ void TreeRecursion<ExecutionSpace>::trsm_leaf(Tree const& tree, Node const& L, T
     blas_.gemm(transposed(op), Op::NoTrans, 1, L.inverse, right, 0, B);  // op(L)^-1 B
   else
     blas_.gemm(Op::NoTrans, transposed(op), 1, right, L.inverse, 0, B);  // B op(L)^-1
+}
+
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::invert(Tree const& tree, Matrix const& X) {
+  if (X.rows > 0) invert(tree, tree.root(), X);
+}
+
+// X11 = L11^-1;  X22 = L22^-1;  X21 = -L22^-1 L21 L11^-1, by solves, whose residuals are small.
+template <class ExecutionSpace>
+void TreeRecursion<ExecutionSpace>::invert(Tree const& tree, Node const& L, Matrix const& X) {
+  if (L.is_leaf()) return blas_.convert(Op::Trans, L.inverse, X);
+  std::int64_t const n1 = L.first_size, n2 = L.size - n1;
+  Matrix const X21 = X.block(n1, 0, n2, n1);
+  std::vector<Copy> none;
+  copy_negative(blas_.exec(), ConstMatrix(L.stored.as_stored()), X21);
+  trsm(tree, tree.right(L), {Side::Left, Op::NoTrans, Diag::NonUnit, Products::AsStored}, X21,
+       none);
+  trsm(tree, tree.left(L), {Side::Right, Op::NoTrans, Diag::NonUnit, Products::AsStored}, X21,
+       none);
+  invert(tree, tree.left(L), X.block(0, 0, n1, n1));
+  invert(tree, tree.right(L), X.block(n1, n1, n2, n2));
 }
 
 // C11 += alpha A1 A1^T;  C21 += alpha A2 A1^T;  C22 += alpha A2 A2^T, down to the leaves, blocks of

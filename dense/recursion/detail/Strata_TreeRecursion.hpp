@@ -106,6 +106,11 @@ class TreeRecursion {
   /// of L, where `Layered` says so on B in their precision.
   void trsm(Tree const& tree, Side side, Op op, Diag diag, Matrix const& B, Products products);
 
+  /// The lower triangle of X = L^-1 in fp64 of a tree in fp64, by products with the inverses of its
+  /// leaves, which it must have. X gets zeros above the diagonals of leaves; above those it is not
+  /// written. Cost n^3/3 flops.
+  void invert(Tree const& tree, Matrix const& X);
+
   /// Algorithm 3: working C += alpha A B^T, rows of C x k, in the precision that A and B have. B =
   /// A but for how they are split. It leaves out the diagonal block `skip`.
   void syrk(Tree const& tree, Node const& C, double alpha, ConstMatrix const& A,
@@ -151,6 +156,7 @@ class TreeRecursion {
   ConstMatrix split_inverse(Node const& L);
   void trsm(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B,
             std::vector<Copy>& copies);
+  void invert(Tree const& tree, Node const& L, Matrix const& X);
   void trsm_leaf(Tree const& tree, Node const& L, Trsm const& kind, Matrix const& B);
   Matrix scratch_matrix(Slot slot, std::int64_t rows, std::int64_t cols, Precision precision);
   ConstMatrix in_precision(Precision precision, ConstMatrix const& A, Slot slot,
