@@ -3,6 +3,7 @@
 // What follows a breakdown that only the rounding of tiles has caused.
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "core/io/StrataTest_TemporaryFolder.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <dense/tree/Strata_Layers.hpp>
 #include <geostat/Strata_CovarianceFactor.hpp>
@@ -127,14 +128,13 @@ TYPED_TEST(OocLadder, RefusesARungThatExceedsTheMemory) {
 
 // Each rung has its own columns, from which all of them are taken up.
 TYPED_TEST(OocLadder, GoesOnFromTheCheckpointsOfItsRungs) {
-  auto const folder =
-      std::filesystem::temp_directory_path() / ("strata_ladder_" + std::to_string(::getpid()));
+  TemporaryFolder const folder;
   CholeskyOptions options;
-  options.checkpoint.folder = folder;
+  options.checkpoint.folder = folder.path();
   options.streams = 1;  // so that the columns that the breakdown leaves whole are always the same
   auto const whole = cholesky(make_devices(1), matrix_by<TypeParam>(PrecisionRule{1e-2}), options);
   std::int64_t kept = 0;
-  for (auto const& entry : std::filesystem::directory_iterator(folder))
+  for (auto const& entry : std::filesystem::directory_iterator(folder.path()))
     kept += entry.path().filename().string().starts_with("column_");
   EXPECT_GT(kept, 0);
   EXPECT_LE(kept * tile, whole.report().attempts[0].info);
@@ -146,7 +146,6 @@ TYPED_TEST(OocLadder, GoesOnFromTheCheckpointsOfItsRungs) {
   EXPECT_EQ(again.report().first_column, order / tile);
   EXPECT_EQ(again.report().attempts.size(), whole.report().attempts.size());
   EXPECT_TRUE(same_bits(stored_matrix(again.matrix()), stored_matrix(whole.matrix())));
-  std::filesystem::remove_all(folder);
 }
 
 TYPED_TEST(OocLadder, RoundsAMatrixAnewAsIfMadeSo) {

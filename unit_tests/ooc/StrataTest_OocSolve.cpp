@@ -5,12 +5,12 @@
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "core/io/StrataTest_TemporaryFolder.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <string>
 #include <utility>
@@ -114,10 +114,9 @@ TYPED_TEST(OocSolve, StaysWhereTheLadderIsOff) {
 
 // The higher rung has a folder of its own, from which a second run takes its columns.
 TYPED_TEST(OocSolve, GoesOnFromTheCheckpointOfTheRungThatItClimbedTo) {
-  auto const folder =
-      std::filesystem::temp_directory_path() / ("strata_climb_" + std::to_string(::getpid()));
+  TemporaryFolder const folder;
   CholeskyOptions options;
-  options.checkpoint.folder = folder;
+  options.checkpoint.folder = folder.path();
   for (bool const again : {false, true}) {
     System<TypeParam> s(hard());
     auto factor = s.factor(coarse, options);
@@ -126,7 +125,6 @@ TYPED_TEST(OocSolve, GoesOnFromTheCheckpointOfTheRungThatItClimbedTo) {
     EXPECT_EQ(factor.report().first_column, again ? order / tile : 0);
     EXPECT_LE(s.error(), s.bound());
   }
-  std::filesystem::remove_all(folder);
 }
 
 // There is host memory for the rung that was asked for and for none above.

@@ -3,6 +3,7 @@
 // Tiles in fp64 whose products are made of integers.
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "core/io/StrataTest_TemporaryFolder.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <core/integers/Strata_IntegerBlas.hpp>
 #include <ooc/Strata_Cholesky.hpp>
@@ -13,8 +14,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -30,14 +29,6 @@ using namespace strata::test;
 template <class Exec>
 class TileIntegers : public testing::Test {};
 TYPED_TEST_SUITE(TileIntegers, Spaces, SpaceNames);
-
-PrecisionRule integers(int moduli, double accuracy = 0) {
-  PrecisionRule rule{accuracy};
-  rule.precisions = {integer_precision(moduli)};
-  if (accuracy > 0)
-    rule.precisions.insert(rule.precisions.end(), {Precision::fp32, Precision::fp16});
-  return rule;
-}
 
 // Rows of L so far as integers, by a host's kernels and with all moduli.
 class PlainIntegers {
@@ -210,17 +201,6 @@ TYPED_TEST(TileIntegers, RoundAsTheirUnitsSay) {
   }
 }
 
-struct Folder {
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "strata_XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(Folder const&) = delete;
-  Folder& operator=(Folder const&) = delete;
-  std::string path;
-};
-
 // Where A says nothing of what fills in, too few moduli are taken. This is seen, and all are.
 template <class Exec>
 void takes_all_where_sums_outgrow(bool has_folder) {
@@ -232,8 +212,8 @@ void takes_all_where_sums_outgrow(bool has_folder) {
   };
   ASSERT_LT(moduli_of(make(integers(14)).map().at(4, 3)), 14);
   CholeskyOptions options;
-  Folder const folder;
-  if (has_folder) options.checkpoint.folder = folder.path;
+  TemporaryFolder const folder;
+  if (has_folder) options.checkpoint.folder = folder.path();
   auto const factor = cholesky(devices_of<Exec>(1), make(integers(14)), options);
   ASSERT_TRUE(factor.info().ok());
   auto const& attempts = factor.report().attempts;
@@ -247,8 +227,8 @@ void takes_all_where_sums_outgrow(bool has_folder) {
     auto const again = cholesky(devices_of<Exec>(1), make(integers(14)), options);
     EXPECT_EQ(again.report().attempts.size(), 2u);
     EXPECT_EQ(again.report().first_column, tiles);
-    EXPECT_EQ(ooc::detail::parts_in(folder.path + "/all_moduli", tiles).size(), tiles);
-    EXPECT_LT(ooc::detail::parts_in(folder.path, tiles).size(), tiles);
+    EXPECT_EQ(ooc::detail::parts_in(folder / "all_moduli", tiles).size(), tiles);
+    EXPECT_LT(ooc::detail::parts_in(folder.path(), tiles).size(), tiles);
   }
   auto all = integers(14);
   all.fewer_moduli = false;

@@ -42,6 +42,16 @@ inline ooc::PrecisionRule layered(char const* layers) {
   return rule;
 }
 
+/// The rule of tiles in fp64 whose products are made of integers modulo so many numbers, with an
+/// accuracy beside tiles in fp32 and fp16.
+inline ooc::PrecisionRule integers(int moduli, double accuracy = 0) {
+  ooc::PrecisionRule rule{accuracy};
+  rule.precisions = {integer_precision(moduli)};
+  if (accuracy > 0)
+    rule.precisions.insert(rule.precisions.end(), {Precision::fp32, Precision::fp16});
+  return rule;
+}
+
 /// A Matern covariance matrix (nu = 1/2), row and column i scaled by a power of two up to 2^spread.
 inline HostMatrix matern_matrix(std::int64_t n, double range, double spread = 0) {
   HostMatrix const A("strata::test::A", static_cast<std::size_t>(n), static_cast<std::size_t>(n));

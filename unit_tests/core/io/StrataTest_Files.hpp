@@ -4,6 +4,7 @@
 #define STRATATEST_FILES_HPP
 
 #include "StrataTest_Matchers.hpp"
+#include "core/io/StrataTest_TemporaryFolder.hpp"
 #include <core/Strata_Errors.hpp>
 #include <core/io/files/Strata_ByteSink.hpp>
 
@@ -15,30 +16,11 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 namespace strata::test {
-
-/// A folder of its own for a test's files, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "strata_test_XXXXXX").string();
-    if (!::mkdtemp(name.data())) throw std::runtime_error("mkdtemp: " + name);
-    path_ = name;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string operator/(std::string const& name) const { return (path_ / name).string(); }
-  std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), {}));
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string put(std::string const& path, std::string const& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;

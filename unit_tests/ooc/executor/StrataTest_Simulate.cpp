@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include "StrataTest_Matchers.hpp"
+#include "ooc/StrataTest_Tiles.hpp"
 #include <core/blas/Strata_FlopCount.hpp>
-#include <core/problems/Strata_Generators.hpp>
-#include <geostat/Strata_MaternTiles.hpp>
 #include <ooc/Strata_Cholesky.hpp>
 #include <ooc/executor/Strata_Simulate.hpp>
 #include <ooc/schedule/Strata_Schedule.hpp>
@@ -15,23 +14,14 @@ namespace {
 
 using namespace strata;
 using namespace strata::ooc;
-using namespace strata::geostat;
-using strata::test::throws_with;
+using namespace strata::test;
 using Exec = Kokkos::DefaultHostExecutionSpace;
-
-TileMatrix<Exec> field(std::int64_t n, std::int64_t nb, PrecisionRule const& rule) {
-  auto const tiles =
-      matern_tiles(Exec(), MaternCovariance{1, 0.02627, 0.5, 0}, synthetic_locations(n));
-  return TileMatrix<Exec>::generate(Exec(), n, nb, tiles, rule);
-}
 
 // On one stream the simulated bytes are those that a run counts.
 TEST(Simulate, MovesTheBytesOfARunOnOneStream) {
-  PrecisionRule integers;
-  integers.precisions = {Precision::int8x14};
-  for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}, integers}) {
+  for (PrecisionRule const& rule : {PrecisionRule{}, PrecisionRule{1e-5}, integers(14)}) {
     std::int64_t const n = 250, nb = 16;
-    auto const matrix = field(n, nb, rule);
+    auto const matrix = field<Exec>(n, nb, rule, 0.02627);
     std::size_t const least = smallest_budget_bytes(n, nb, matrix.map(), 1);
     for (std::size_t const budget : {least, 3 * least, 10 * least, std::size_t(1) << 30}) {
       for (Variant const variant : enum_values<Variant>) {
@@ -40,7 +30,8 @@ TEST(Simulate, MovesTheBytesOfARunOnOneStream) {
         options.variant = variant;
         options.streams = 1;
         options.column_block = 1;
-        auto const factor = cholesky(make_devices(1, budget), field(n, nb, rule), options);
+        auto const factor =
+            cholesky(make_devices(1, budget), field<Exec>(n, nb, rule, 0.02627), options);
         SimulationOptions asked;
         asked.variant = variant;
         asked.budget_bytes = budget;

@@ -5,6 +5,7 @@
 #include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_Spaces.hpp"
+#include "core/io/StrataTest_TemporaryFolder.hpp"
 #include "ooc/StrataTest_PlainTiles.hpp"
 #include <core/kokkos_ext/Strata_DeviceRuntime.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
@@ -15,11 +16,9 @@
 #include <ooc/team/vendor/Strata_Numa.hpp>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -336,16 +335,14 @@ TYPED_TEST(TilesOnDevices, ClimbTheLadder) {
 
 // What one of them wrote the other reads.
 TYPED_TEST(TilesOnDevices, ShareCheckpointsWithTheHost) {
-  auto const folder = std::filesystem::temp_directory_path() /
-                      ("strata_tiles_on_devices_" + std::to_string(::getpid()));
   MaternCase const c{100, 8, 0.05, layered("fp8_e4m3,fp16x2,fp32")};
   auto const whole = cholesky(devices_of<TypeParam>(1), make<TypeParam>(c, TileStorage::Host, {}));
   for (TileStorage const first : {TileStorage::Host, TileStorage::Devices}) {
-    std::filesystem::remove_all(folder);
+    TemporaryFolder const folder;
     TileStorage const second =
         first == TileStorage::Host ? TileStorage::Devices : TileStorage::Host;
     CholeskyOptions options;
-    options.checkpoint.folder = folder.string();
+    options.checkpoint.folder = folder.path();
     Devices const devices = devices_in_turn<TypeParam>(2, std::size_t{1} << 26);
     options.on_task = [](Task const& task) {
       STRATA_REQUIRE(ValueError, task.col < 6, "made to fail");
@@ -359,7 +356,6 @@ TYPED_TEST(TilesOnDevices, ShareCheckpointsWithTheHost) {
     EXPECT_GE(factor.report().first_column, 1);
     expect_same_matrix(factor.matrix(), whole.matrix());
   }
-  std::filesystem::remove_all(folder);
 }
 
 // Each device rounds its own tiles, where the generator may run anywhere; else the instance's
