@@ -109,8 +109,9 @@ struct System {
   }
   // Throws: the system is as before.
   void set_up(double const* value) {
-    auto A = std::visit([&](auto const& kept) { return matrix_of(exec, given.comm, *kept, value); },
-                        pattern);
+    Matrix const* const old = solver || preconditioner ? &matrix : nullptr;
+    auto A = std::visit(
+        [&](auto const& kept) { return matrix_of(exec, given.comm, *kept, value, old); }, pattern);
     std::optional<Solver> made;
     std::optional<SparsePreconditioner> M;
     if (given.preconditioner_only)

@@ -154,12 +154,14 @@ inline void require_sound(CsrFaults const& faults, std::int64_t columns, std::in
         strata::detail::message("row ", faults.infinite, " has a value that is not finite"));
 }
 
-/// The matrix with these values, one for each place. Collective.
+/// The matrix with these values, one for each place. Collective. `old`: an older one, whose pattern
+/// is taken where it is the same.
 ///
 /// Throws   ValueError; ShapeError, NotFinite naming the first row that is wrong; MemoryError.
 template <class Index>
 sparse::DistributedMatrix<Exec> matrix_of(Exec const& exec, Communicator const& comm,
-                                          CsrPattern<Index> const& pattern, double const* value) {
+                                          CsrPattern<Index> const& pattern, double const* value,
+                                          sparse::DistributedMatrix<Exec> const* old = nullptr) {
   STRATA_REQUIRE(ValueError, pattern.entries == 0 || value != nullptr, "value is a null pointer");
   DeviceNumbers<double> const numbers(exec, value, pattern.entries);
   CsrSource<Index> const source{pattern.begin.data(), pattern.column.data(), numbers.data()};
@@ -170,6 +172,7 @@ sparse::DistributedMatrix<Exec> matrix_of(Exec const& exec, Communicator const& 
                   pattern.entries);
     return true;
   });
+  if (old) return sparse::DistributedMatrix<Exec>(exec, *old, pattern.rows, source);
   return sparse::DistributedMatrix<Exec>(exec, comm, pattern.rows, source);
 }
 

@@ -206,6 +206,8 @@ SparseOptions options_of(Request const& request) {
 struct Given {
   std::int64_t rows, entries;
   std::function<DistributedMatrix<Exec>()> take;
+  /// New values beside an older matrix.
+  std::function<DistributedMatrix<Exec>(DistributedMatrix<Exec> const&)> take_beside;
 };
 
 Given given_matrix(Exec const& exec, std::int64_t n, Request const& request) {
@@ -213,11 +215,33 @@ Given given_matrix(Exec const& exec, std::int64_t n, Request const& request) {
   if (request.model) {
     ModelSize const size{n, n, n};
     auto const rows = make_model(*request.model, size, 0, model_rows(*request.model, size));
-    return {rows.rows(), rows.entries(), [=] { return make_matrix(exec, comm, rows); }};
+    return {rows.rows(), rows.entries(), [=] { return make_matrix(exec, comm, rows); },
+            [=](auto const& old) { return make_matrix(exec, old, rows); }};
   }
   Crs const crs = seven_points(exec, n, request.weight);
   return {crs.numRows(), static_cast<std::int64_t>(crs.nnz()),
-          [=] { return make_matrix(exec, comm, crs); }};
+          [=] { return make_matrix(exec, comm, crs); },
+          [=](auto const& old) { return make_matrix(exec, old, crs); }};
+}
+
+double seconds_of_columns(Exec const& exec, SparseSolver<Exec>& solver, std::size_t rows,
+                          int columns, KernelTimes* kernels = nullptr) {
+  using Block = VectorBlock<Exec::memory_space>;
+  Block const B("strata::perf::B", rows, static_cast<std::size_t>(columns)),
+      X("strata::perf::X", rows, static_cast<std::size_t>(columns));
+  Kokkos::deep_copy(exec, B, 1.0);
+  double least = 0;
+  for (int run = 0; run < 2; ++run) {
+    Kokkos::deep_copy(exec, X, 0.0);
+    exec.fence("strata::perf::guesses");
+    if (kernels) kernels->start();
+    Watch const watch;
+    (void)solver.solve(exec, B, X);
+    double const seconds = watch.seconds();
+    if (kernels) kernels->stop();
+    least = run == 0 ? seconds : std::min(least, seconds);
+  }
+  return least;
 }
 
 void print_kernels(Exec const& exec, Given const& given, Request const& request) {
@@ -234,24 +258,12 @@ void print_kernels(Exec const& exec, Given const& given, Request const& request)
   solver.update(exec, again);
   times.stop();
   times.print(70);
-}
-
-double seconds_of_columns(Exec const& exec, SparseSolver<Exec>& solver, std::size_t rows,
-                          int columns) {
-  using Block = VectorBlock<Exec::memory_space>;
-  Block const B("strata::perf::B", rows, static_cast<std::size_t>(columns)),
-      X("strata::perf::X", rows, static_cast<std::size_t>(columns));
-  Kokkos::deep_copy(exec, B, 1.0);
-  double least = 0;
-  for (int run = 0; run < 2; ++run) {
-    Kokkos::deep_copy(exec, X, 0.0);
-    exec.fence("strata::perf::guesses");
-    Watch const watch;
-    (void)solver.solve(exec, B, X);
-    double const seconds = watch.seconds();
-    least = run == 0 ? seconds : std::min(least, seconds);
+  for (int const columns : {1, request.columns}) {
+    if (columns == 0) continue;
+    std::printf("  a solve of %d columns:\n", columns);
+    (void)seconds_of_columns(exec, solver, static_cast<std::size_t>(given.rows), columns, &times);
+    times.print(70);
   }
-  return least;
 }
 
 void measure(std::int64_t n, Request const& request) {
@@ -285,7 +297,7 @@ void measure(std::int64_t n, Request const& request) {
     }
     for (double& seconds : update) {
       timer.reset();
-      solver.update(exec, given.take());
+      solver.update(exec, given.take_beside(A));
       seconds = timer.seconds();
     }
     std::printf(

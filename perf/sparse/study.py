@@ -214,14 +214,14 @@ def main():
         cells = "  ".join(f"{k} {t:.4f}" for k, t in result["times"].items() if k != "auto")
         print(f"{name:16}{A.shape[0]:8}{A.nnz:9}  auto {result['times']['auto']:.4f} ({result['notes']['auto']}) regret {lost:.2f} of {best} | {cells}")
         sys.stdout.flush()
+        if options.json:  # after each matrix: a run that is cut off leaves what it has
+            pathlib.Path(options.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
     if results:
         summary(results, options.slack)
     if options.table:
         print("\n".join(table(results, options.slack)))
     if options.picture:
         draw(results, options.picture)
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(results, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

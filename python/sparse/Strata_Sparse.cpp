@@ -40,8 +40,9 @@ using detail::Numbers, detail::Rows;
 // A matrix, and what works with it. They share its Views, so that a solver's preconditioner is
 // here, too.
 struct System {
-  System(Rows const& A, SparseOptions const& chosen, c::Instance const& on)
-      : options(chosen), instance(on ? on : c::new_instance()), matrix(A.matrix(exec)) {}
+  System(Rows const& A, SparseOptions const& chosen, c::Instance const& on,
+         Matrix const* old = nullptr)
+      : options(chosen), instance(on ? on : c::new_instance()), matrix(A.matrix(exec, old)) {}
 
   SparseOptions options;
   c::Instance instance;  // before what works on it
@@ -64,11 +65,10 @@ class Sparse : public detail::Worked<System> {
       work.preconditioning.emplace(work.exec, work.matrix, options);
   }
   // The solver of another matrix, with what an old one's pattern leaves as it is.
-  Sparse(Rows const& A, SparseOptions const& options, SparseSolver<Exec> const& old,
-         c::Instance const& on)
-      : Worked(std::in_place, A, options, on), rows_(A.rows), entries_(A.entries) {
+  Sparse(Rows const& A, System const& old, c::Instance const& on)
+      : Worked(std::in_place, A, old.options, on, &old.matrix), rows_(A.rows), entries_(A.entries) {
     System& work = made();
-    work.solver.emplace(old.updated(work.exec, work.matrix));
+    work.solver.emplace(old.solver->updated(work.exec, work.matrix));
   }
   std::int64_t rows() const { return rows_; }
   std::int64_t entries() const { return entries_; }
@@ -144,7 +144,7 @@ Solver updated(Solver const& solver, std::shared_ptr<Queue> const& queue, Number
                Numbers const& column, Numbers const& value) {
   auto const A = detail::given(queue, begin, column, value);
   auto const work = [A, on = instance_of(queue)](System& old) {
-    return std::make_shared<Sparse>(A, old.options, *old.solver, on);
+    return std::make_shared<Sparse>(A, old, on);
   };
   return {detail::work_with(solver.of, flops(A.entries, 1), work)};
 }

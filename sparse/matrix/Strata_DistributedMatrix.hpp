@@ -58,6 +58,14 @@ class DistributedMatrix {
                 : DistributedMatrix(exec, comm, detail::localise(exec, comm, rows, source),
                                     detail::neighbourly_positions(exec, comm, rows, source),
                                     options)) {}
+  /// The same beside an older matrix of the same ranks. One of a single rank, in natural order and
+  /// fp64, shares order and columns if each entry has a place in it and their number is the same.
+  template <class Source>
+  DistributedMatrix(Exec const& exec, DistributedMatrix const& like, std::int64_t rows,
+                    Source const& source, MatrixOptions const& options = {})
+      : DistributedMatrix(like.refilled(exec, rows, source)) {
+    if (!shared_) *this = DistributedMatrix(exec, like.comm(), rows, source, options);
+  }
   /// The matrix of one rank with these rows, in natural order. Throws MemoryError.
   DistributedMatrix(Exec const& exec, Communicator const& comm, detail::LocalCsr<Exec> const& A,
                     MatrixOptions const& options = {});
@@ -193,6 +201,20 @@ class DistributedMatrix {
                     Vector<std::int32_t, MemorySpace> const& positions,
                     MatrixOptions const& options);
 
+  // With other values in the same places; empty where the rows have other places.
+  template <class Source>
+  DistributedMatrix refilled(Exec const& exec, std::int64_t rows, Source const& source) const {
+    DistributedMatrix result;
+    auto const* const A = std::get_if<Stored<fp64>>(&stored_);
+    if (!A || comm().size() > 1 || !order().is_natural || rows != this->rows()) return result;
+    comm().agree([&] {
+      auto const found = detail::refilled_slices(exec, *A, source);
+      if (!found) return;
+      result = *this;
+      result.stored_ = *found;
+    });
+    return result;
+  }
   void require_sweeps() const;
   // Enqueue work(range) on rows [0, count), of which the first `free` do not need the halo of x.
   template <class Scalar, class Work>

@@ -298,6 +298,20 @@ DeviceRows<Exec>::DeviceRows(Exec const& exec, HostRows const& rows)
       value(detail::to_device(exec, "strata::sparse::DeviceRows::value", rows.value)) {}
 
 template <class Exec>
+DeviceRows<Exec> DeviceRows<Exec>::beside(Exec const& exec, HostRows const& rows) {
+  if constexpr (!runs_on_host<Exec>) return DeviceRows(exec, rows);
+  require_whole(rows);
+  auto const view = []<class Number>(std::vector<Number> const& numbers) {
+    return Vector<Number, Space>(const_cast<Number*>(numbers.data()), numbers.size());
+  };
+  DeviceRows result;
+  result.begin = view(rows.begin);
+  result.column = view(rows.column);
+  result.value = view(rows.value);
+  return result;
+}
+
+template <class Exec>
 HostRows rows_of(Exec const& exec, DistributedMatrix<Exec> const& A) {
   Region const region(exec, "strata::sparse::rows_of");
   auto const global = global_columns(exec, A);

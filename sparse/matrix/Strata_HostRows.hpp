@@ -79,6 +79,8 @@ struct DeviceRows {
   DeviceRows() = default;
   /// Copies; fences `exec`. Throws ShapeError where `begin` does not fit the entries; MemoryError.
   DeviceRows(Exec const& exec, HostRows const& rows);
+  /// The same; on a host nothing is copied, and `rows` must outlive the result.
+  static DeviceRows beside(Exec const& exec, HostRows const& rows);
 
   /// Calls emit(column, value) for each entry.
   template <class Emit>
@@ -93,8 +95,15 @@ struct DeviceRows {
 template <class Exec>
 DistributedMatrix<Exec> make_matrix(Exec const& exec, Communicator const& comm,
                                     HostRows const& rows, MatrixOptions const& options = {}) {
-  auto const device = comm.agree([&] { return DeviceRows<Exec>(exec, rows); });
+  auto const device = comm.agree([&] { return DeviceRows<Exec>::beside(exec, rows); });
   return DistributedMatrix<Exec>(exec, comm, rows.rows(), device, options);
+}
+/// The same beside an older matrix, which shares its pattern with new values in the same places.
+template <class Exec>
+DistributedMatrix<Exec> make_matrix(Exec const& exec, DistributedMatrix<Exec> const& like,
+                                    HostRows const& rows, MatrixOptions const& options = {}) {
+  auto const device = like.comm().agree([&] { return DeviceRows<Exec>::beside(exec, rows); });
+  return DistributedMatrix<Exec>(exec, like, rows.rows(), device, options);
 }
 
 /// The rows of this rank in the caller's order, columns ascending. Collective; fences `exec`.

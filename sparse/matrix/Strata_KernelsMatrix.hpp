@@ -26,16 +26,11 @@ concept KernelsMatrix = requires(T const& A) {
   A.numCols();
 };
 
-/// The matrix with the rows of a CrsMatrix on this rank, its columns global.
-///
-/// Shape    A: this rank's rows x all ranks' rows. Any number type that converts to fp64, any
-///          ordinals and offsets; the Views are read in place, wherever they are from.
-/// Sync     collective; fences `exec`, on which A must be finished.
-/// Throws   ShapeError if A has not as many columns as the ranks have rows; also what
-///          DistributedMatrix throws; on all ranks.
+namespace detail {
+
+/// A's rows on this rank. Collective. Throws ShapeError unless A has all ranks' rows as columns.
 template <class Exec, KernelsMatrix Crs>
-DistributedMatrix<Exec> make_matrix(Exec const& exec, Communicator const& comm, Crs const& A,
-                                    MatrixOptions const& options = {}) {
+std::int64_t require_square(Communicator const& comm, Crs const& A) {
   static_assert(Kokkos::SpaceAccessibility<Exec, typename Crs::memory_space>::accessible,
                 "the execution space cannot access the matrix' memory");
   auto const rows = static_cast<std::int64_t>(A.numRows()),
@@ -46,7 +41,30 @@ DistributedMatrix<Exec> make_matrix(Exec const& exec, Communicator const& comm, 
     STRATA_REQUIRE(ShapeError, cols == all, "CrsMatrix of ", rows, " x ", cols, ": the ranks have ",
                    all, " rows together, and columns are global");
   });
+  return rows;
+}
+
+}  // namespace detail
+
+/// The matrix with the rows of a CrsMatrix on this rank, its columns global.
+///
+/// Shape    A: this rank's rows x all ranks' rows. Any number type that converts to fp64, any
+///          ordinals and offsets; the Views are read in place, wherever they are from.
+/// Sync     collective; fences `exec`, on which A must be finished.
+/// Throws   ShapeError if A has not as many columns as the ranks have rows; also what
+///          DistributedMatrix throws; on all ranks.
+template <class Exec, KernelsMatrix Crs>
+DistributedMatrix<Exec> make_matrix(Exec const& exec, Communicator const& comm, Crs const& A,
+                                    MatrixOptions const& options = {}) {
+  auto const rows = detail::require_square<Exec>(comm, A);
   return DistributedMatrix<Exec>(exec, comm, rows, CrsRows<Crs>{A}, options);
+}
+/// The same beside an older matrix, which shares its pattern with new values in the same places.
+template <class Exec, KernelsMatrix Crs>
+DistributedMatrix<Exec> make_matrix(Exec const& exec, DistributedMatrix<Exec> const& like,
+                                    Crs const& A, MatrixOptions const& options = {}) {
+  auto const rows = detail::require_square<Exec>(like.comm(), A);
+  return DistributedMatrix<Exec>(exec, like, rows, CrsRows<Crs>{A}, options);
 }
 
 namespace detail {

@@ -6,6 +6,7 @@
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <core/problems/Strata_Random.hpp>
 #include <sparse/matrix/Strata_DistributedMatrix.hpp>
+#include <sparse/matrix/detail/Strata_SliceRows.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,19 +19,16 @@ namespace {
 
 template <class Exec>
 using Wide = Vector<double, typename Exec::memory_space>;
+template <class Exec, class Matrix>
+using Sums = detail::RowSums<Matrix, detail::rows_of_item<Exec>>;
 
 template <class Exec, class Matrix>
 void find_diagonal(Exec const& exec, Matrix const& A, Wide<Exec> const& d) {
   Kokkos::parallel_for(
-      "strata::sparse::diagonal", detail::RowPolicy<Exec>(exec, 0, A.rows()),
-      KOKKOS_LAMBDA(std::int64_t i) {
-        auto const row = A.row(i);
-        double sum = 0;
-        for (int k = 0; k < row.width; ++k) {
-          std::int64_t const at = row.first + k * row.stride;
-          if (A.column(i, k) == i) sum += static_cast<double>(A.values()[at]);
-        }
-        d(i) = sum;
+      "strata::sparse::diagonal", detail::RowPolicy<Exec>(exec, 0, Sums<Exec, Matrix>::items(A)),
+      KOKKOS_LAMBDA(std::int64_t item) {
+        Sums<Exec, Matrix> const of(A, item);
+        for (int r = 0; r < of.count; ++r) d(of.first + r) = of.diagonal[r];
       });
 }
 
@@ -61,20 +59,17 @@ std::array<std::int64_t, 3> count_rows(Exec const& exec, Matrix const& A, Rows c
                                        std::int64_t none) {
   std::int64_t empty = 0, first = none, others = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::kind_of_rows", detail::RowPolicy<Exec>(exec, 0, A.rows()),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t& empties, std::int64_t& least,
+      "strata::sparse::kind_of_rows",
+      detail::RowPolicy<Exec>(exec, 0, Sums<Exec, Matrix>::items(A)),
+      KOKKOS_LAMBDA(std::int64_t item, std::int64_t& empties, std::int64_t& least,
                     std::int64_t& unequal) {
-        auto const row = A.row(i);
-        double sum = 0, size = 0;
-        for (int k = 0; k < row.width; ++k) {
-          double const value = static_cast<double>(A.values()[row.first + k * row.stride]);
-          sum += value;
-          size += Kokkos::abs(value);
+        Sums<Exec, Matrix> const of(A, item);
+        for (int r = 0; r < of.count; ++r) {
+          bool const is_empty = of.size[r] == 0;
+          empties += is_empty;
+          if (is_empty && old_row(of.first + r) < least) least = old_row(of.first + r);
+          unequal += !(Kokkos::abs(of.sum[r]) <= 1e-13 * of.size[r]);
         }
-        bool const is_empty = size == 0;
-        empties += is_empty;
-        if (is_empty && old_row(i) < least) least = old_row(i);
-        unequal += !(Kokkos::abs(sum) <= 1e-13 * size);
       },
       empty, Kokkos::Min<std::int64_t>(first), others);
   exec.fence("strata::sparse::kind_of_rows");
@@ -115,14 +110,14 @@ double largest_row(Exec const& exec, Matrix const& A) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double largest = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::norm_inf", detail::RowPolicy<Exec>(exec, 0, A.rows()),
-      KOKKOS_LAMBDA(std::int64_t i, double& most) {
-        auto const row = A.row(i);
-        double sum = 0;
-        for (int k = 0; k < row.width; ++k)
-          sum += Kokkos::abs(static_cast<double>(A.values()[row.first + k * row.stride]));
-        // a reduction's maximum may lose a NaN
-        most = sum != sum ? infinity : sum > most ? sum : most;
+      "strata::sparse::norm_inf", detail::RowPolicy<Exec>(exec, 0, Sums<Exec, Matrix>::items(A)),
+      KOKKOS_LAMBDA(std::int64_t item, double& most) {
+        Sums<Exec, Matrix> const of(A, item);
+        for (int r = 0; r < of.count; ++r) {
+          double const size = of.size[r];
+          // a reduction's maximum may lose a NaN
+          most = size != size ? infinity : size > most ? size : most;
+        }
       },
       Kokkos::Max<double>(largest));
   exec.fence("strata::sparse::norm_inf");
@@ -165,18 +160,22 @@ template <class Exec, class Matrix>
 void modify(Exec const& exec, Matrix const& A, Wide<Exec> const& left, Wide<Exec> const& right,
             Wide<Exec> const& e, double* values) {
   bool const adds = e.extent(0) > 0;
+  using Rows = detail::SliceRows<Matrix, detail::rows_of_item<Exec>>;
   Kokkos::parallel_for(
-      "strata::sparse::modified", detail::RowPolicy<Exec>(exec, 0, A.rows()),
-      KOKKOS_LAMBDA(std::int64_t i) {
-        auto const row = A.row(i);
-        bool added = false;
-        for (int k = 0; k < row.width; ++k) {
-          std::int64_t const at = row.first + k * row.stride, j = A.column(i, k);
-          double const value = static_cast<double>(A.values()[at]);
-          bool const here = adds && j == i && value != 0 && !added;
-          values[at] = value == 0 ? 0 : left(i) * value * right(j) + (here ? e(i) : 0);
-          added = added || here;
-        }
+      "strata::sparse::modified", detail::RowPolicy<Exec>(exec, 0, Rows::items(A)),
+      KOKKOS_LAMBDA(std::int64_t item) {
+        Rows const rows(A, item);
+        bool added[detail::rows_of_item<Exec>] = {};
+        auto const* const given = A.values();
+        rows.for_each([&](int r, std::int64_t at, std::int64_t j) {
+          auto const value = static_cast<double>(given[at]);
+          values[at] = 0;  // also below the last row
+          if (value == 0 || r >= rows.count) return;
+          std::int64_t const i = rows.first + r;
+          bool const here = adds && j == i && !added[r];
+          values[at] = left(i) * value * right(j) + (here ? e(i) : 0);
+          added[r] = added[r] || here;
+        });
       });
 }
 
@@ -285,7 +284,6 @@ DistributedMatrix<Exec> DistributedMatrix<Exec>::scaled(
         rows() + halo(), " and ", rows());
     auto const values = strata::allocate<Kokkos::View<double*, MemorySpace>>(
         exec, "strata::sparse::EllMatrix::values", A->stored());
-    Kokkos::deep_copy(exec, values, 0.0);  // also below the last row
     modify(exec, *A, left, right, e, values.data());
     result.stored_ = A->with_values(values);
   });

@@ -75,7 +75,7 @@ ONCE_UNSEEN = [
     Mutant("asymmetry of 160 eps", "core/io/matrix_file/Strata_MatrixBlocks.cpp", "bound = «tolerance * root(row + i) * root(col + j)»",
            "10 * tolerance * root(row + i) * root(col + j)", "core", "MatrixBlocks*"),
     Mutant("pivot of 1e-9", STANDARD_ERRORS, "i == j && !(«sum > 1e-10»)", "sum > 1e-9", "geostat", "StandardErrors*"),
-    Mutant("row sums of 1e-10", "sparse/matrix/Strata_MatrixProperties.cpp", "unequal += !(«Kokkos::abs(sum) <= 1e-13 * size»)",
+    Mutant("row sums of 1e-10", "sparse/matrix/Strata_MatrixProperties.cpp", "unequal += !(«Kokkos::abs(of.sum[r]) <= 1e-13 * of.size[r]»)",
            "Kokkos::abs(sum) <= 1e-10 * size", "sparse", "SingularTest*SumsOfRows*"),
     Mutant("a globe of 360 degrees", "geostat/fit/Strata_FitDefaults.cpp", "globe ? «std::min(width, 180.0)»", "width", "geostat", "FitOptions*"),
     Mutant("tiles below the diagonal once", "ooc/schedule/Strata_PrecisionMap.cpp", "sum += «(i == j ? 1 : 2)» * squares", "1",

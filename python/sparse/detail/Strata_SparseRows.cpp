@@ -84,8 +84,9 @@ namespace {
 
 Rows host_rows(Numbers const& begin, Numbers const& column, Numbers const& value) {
   auto const A = std::make_shared<HostRows>(checked(begin, column, value, "row", "column"));
-  return {A->rows(), A->entries(),
-          [A](Exec const& exec) { return make_matrix(exec, Communicator(), *A); }};
+  return {A->rows(), A->entries(), [A](Exec const& exec, Rows::Matrix const* old) {
+            return old ? make_matrix(exec, *old, *A) : make_matrix(exec, Communicator(), *A);
+          }};
 }
 
 // CSR where the device works on it, or copied there: the host has counts alone. Its rows are looked
@@ -94,7 +95,8 @@ template <class Index>
 Rows device_rows(Numbers const& begin, Numbers const& column, Numbers const& value) {
   auto const n = static_cast<std::int64_t>(begin.size()) - 1,
              entries = static_cast<std::int64_t>(value.size());
-  return {n, entries, [=, kept = Kept(begin, column, value)](Exec const& exec) {
+  return {n, entries,
+          [=, kept = Kept(begin, column, value)](Exec const& exec, Rows::Matrix const* old) {
             c::CsrPattern<Index> const pattern(exec, n, static_cast<Index const*>(begin.data()),
                                                static_cast<Index const*>(column.data()), false);
             STRATA_REQUIRE(ShapeError, pattern.entries == entries, "A: the last of the row ",
@@ -103,7 +105,7 @@ Rows device_rows(Numbers const& begin, Numbers const& column, Numbers const& val
             STRATA_REQUIRE(ShapeError, first == 0, "A: the first of the row pointers is ", first,
                            ", must be 0");
             return c::matrix_of(exec, Communicator(), pattern,
-                                static_cast<double const*>(value.data()));
+                                static_cast<double const*>(value.data()), old);
           }};
 }
 Rows device_rows(Numbers const& begin, Numbers const& column, Numbers const& value) {

@@ -21,10 +21,12 @@ namespace strata::python::detail {
 /// Numbers of any type, on the device that Strata works on or in host memory.
 using Numbers = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig>;
 
-/// A matrix as a caller has it, which is made for the solver where that works.
+/// A matrix as a caller has it, which is made for the solver where that works, beside an older one
+/// if there is one.
 struct Rows {
+  using Matrix = sparse::DistributedMatrix<c::Exec>;
   std::int64_t rows, entries;
-  std::function<sparse::DistributedMatrix<c::Exec>(c::Exec const&)> matrix;
+  std::function<Matrix(c::Exec const&, Matrix const* old)> matrix;
 };
 
 /// The rows of a matrix in CSR, or the columns of one in CSC, in host memory. `line` and `place`

@@ -38,7 +38,8 @@ LocalCsr<Exec> rows_of_one_rank(Exec const& exec, DistributedMatrix<Exec> const&
   return result;
 }
 
-// The values of rows that have their entries where `to` has them; how many have not.
+// The values of rows that have their entries where `to`, whose columns ascend, has them; how many
+// have not.
 template <class Exec, class Source, class Space>
 std::int64_t fill_known(Exec const& exec, std::int64_t rows, Source const& source,
                         CsrRef<Space> const& to) {
@@ -46,15 +47,18 @@ std::int64_t fill_known(Exec const& exec, std::int64_t rows, Source const& sourc
   Kokkos::parallel_reduce(
       "strata::sparse::finest_level::fill_known", RowPolicy<Exec>(exec, 0, rows),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t& count) {
-        std::int64_t at = to.begin(i);
-        std::int64_t const end = to.begin(i + 1);
+        std::int64_t const begin = to.begin(i), end = to.begin(i + 1);
+        std::int64_t at = begin, length = 0;
         bool is_known = true;
         source(i, [&](std::int64_t j, double value) {
-          is_known = is_known && at < end && to.column(at) == j;
-          if (is_known) to.value(at) = value;
-          ++at;
+          ++length;
+          std::int64_t const found = to.place_of(begin, end, at, j);
+          is_known = is_known && found < end;
+          if (!is_known) return;
+          to.value(found) = value;
+          at = found + 1;
         });
-        count += is_known && at == end ? 0 : 1;
+        count += is_known && length == end - begin ? 0 : 1;
       },
       different);
   exec.fence("strata::sparse::finest_level::fill_known");

@@ -52,6 +52,21 @@ struct CsrRef {
     for (std::int64_t k = begin(row); k < begin(row + 1); ++k)
       emit(std::int64_t(column(k)), value(k));
   }
+  /// The place of column j among the ascending columns of [begin, end), first looked for at `at`;
+  /// `end` where there is none, or a second one beside it.
+  KOKKOS_FUNCTION std::int64_t place_of(std::int64_t first, std::int64_t end, std::int64_t at,
+                                        std::int64_t j) const {
+    if (at < end && column(at) == j) return at;
+    std::int64_t low = first, high = end;
+    while (low < high) {
+      std::int64_t const middle = (low + high) / 2;
+      bool const is_before = column(middle) < j;
+      low = is_before ? middle + 1 : low;
+      high = is_before ? high : middle;
+    }
+    bool const is_there = low < end && column(low) == j;
+    return is_there && !(low + 1 < end && column(low + 1) == j) ? low : end;
+  }
 };
 
 /// A matrix of one rank in compressed rows, which set-up works on. A copy is a reference to the

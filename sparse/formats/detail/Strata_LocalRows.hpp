@@ -173,6 +173,73 @@ Vector<std::int32_t, typename Exec::memory_space> neighbourly_positions(Exec con
   return positions;
 }
 
+/// The values of a source's rows, each in its column's place; counts entries that have none.
+template <class Source, class MemorySpace>
+struct RefillSlices {
+  Source source;
+  SlicedEllMatrix<double, MemorySpace> like;
+  Kokkos::View<double*, MemorySpace> values;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i, RowStatistics& total) const {
+    auto const row = like.row(i);
+    auto const clear = [&](int from, int to) {
+      for (int k = from; k < to; ++k) values(row.first + k * row.stride) = 0;
+    };
+    int done = 0, last = -1;  // slots that have a value; the last entry's slot
+    std::int64_t length = 0, outside = 0;
+    if (i < like.rows())
+      source(i, [&](std::int64_t column, double value) {
+        ++length;
+        int const found = find(i, row.width, last, column);
+        if (found == row.width) {
+          ++outside;
+          return;
+        }
+        last = found;
+        double& place = values(row.first + last * row.stride);
+        if (last < done) {
+          place += value;
+          return;
+        }
+        clear(done, last);
+        place = value;
+        done = last + 1;
+      });
+    clear(done, row.width);
+    total += {length, 0, outside};
+  }
+
+ private:
+  // The slot of a column, found at once for the one after `last`; `width`: there is none.
+  KOKKOS_FUNCTION int find(std::int64_t i, int width, int last, std::int64_t column) const {
+    for (int k = last + 1; k < width; ++k)
+      if (like.column(i, k) == column) return k;
+    for (int k = 0; k <= last; ++k)
+      if (like.column(i, k) == column) return k;
+    return width;
+  }
+};
+
+/// The matrix whose rows `source` generates, in the pattern of `like`, if that has a place for each
+/// entry and as many of them. Fences. Throws MemoryError.
+template <class Exec, class Source>
+std::optional<SlicedEllMatrix<double, typename Exec::memory_space>> refilled_slices(
+    Exec const& exec, SlicedEllMatrix<double, typename Exec::memory_space> const& like,
+    Source const& source) {
+  using Space = typename Exec::memory_space;
+  constexpr std::int64_t slice = SlicedEllMatrix<double, Space>::slice_rows;
+  auto const values = strata::allocate<Kokkos::View<double*, Space>>(
+      exec, "strata::sparse::SlicedEllMatrix::values", like.stored());
+  RowStatistics found;
+  Kokkos::parallel_reduce("strata::sparse::refilled_slices",
+                          RowPolicy<Exec>(exec, 0, (like.rows() + slice - 1) / slice * slice),
+                          RefillSlices<Source, Space>{source, like, values},
+                          Kokkos::Sum<RowStatistics>(found));
+  exec.fence("strata::sparse::refilled_slices");
+  if (found.outside > 0 || found.entries != like.entries()) return std::nullopt;
+  return like.with_values(values);
+}
+
 }  // namespace strata::sparse::detail
 
 #endif

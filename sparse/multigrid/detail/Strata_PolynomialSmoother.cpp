@@ -4,6 +4,7 @@
 
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
+#include <sparse/matrix/detail/Strata_SliceRows.hpp>
 #include <sparse/multigrid/detail/Strata_LargestEigenvalue.hpp>
 
 #include <cmath>
@@ -20,21 +21,19 @@ using Iterate = Vector<double, typename Exec::memory_space>;
 template <class Exec, class Matrix>
 double invert_rows(Exec const& exec, Matrix const& A, bool of_sums, Iterate<Exec> const& inverse) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
+  using Sums = RowSums<Matrix, rows_of_item<Exec>>;
   double ratio = 0;
   Kokkos::parallel_reduce(
-      "strata::sparse::PolynomialSmoother::invert", RowPolicy<Exec>(exec, 0, A.rows()),
-      KOKKOS_LAMBDA(std::int64_t i, double& most) {
-        auto const row = A.row(i);
-        double diagonal = 0, sum = 0;
-        for (int k = 0; k < row.width; ++k) {
-          auto const a = static_cast<double>(A.values()[row.first + k * row.stride]);
-          sum += Kokkos::abs(a);
-          if (A.column(i, k) == i) diagonal += a;
+      "strata::sparse::PolynomialSmoother::invert", RowPolicy<Exec>(exec, 0, Sums::items(A)),
+      KOKKOS_LAMBDA(std::int64_t item, double& most) {
+        Sums const of(A, item);
+        for (int r = 0; r < of.count; ++r) {
+          double const diagonal = of.diagonal[r], sum = of.size[r];
+          double const own = diagonal > 0 ? sum / diagonal : infinity;
+          most = own > most ? own : most;
+          double const divisor = of_sums ? (diagonal < 0 ? -sum : sum) : diagonal;
+          inverse(of.first + r) = 1 / divisor;
         }
-        double const own = diagonal > 0 ? sum / diagonal : infinity;
-        most = own > most ? own : most;
-        double const divisor = of_sums ? (diagonal < 0 ? -sum : sum) : diagonal;
-        inverse(i) = 1 / divisor;
       },
       Kokkos::Max<double>(ratio));
   exec.fence("strata::sparse::PolynomialSmoother::inverted");
