@@ -26,7 +26,8 @@ namespace {
 // From order `from` on, up to the next row's, layers `far` pay over fp32 leaves, for up to n /
 // `divisor` right-hand sides. Each step of a refinement is a product in fp64 and a solve with all
 // columns. For an ill-conditioned matrix fp16 layers need 11 to 28 steps, fp16_split and fp32 three
-// or four. Rows of an architecture stand in the order of `from`.
+// or four. Of the rows of an architecture that hold, the last one is taken. The row of n / 64
+// columns is by a model of rates, where integers update residuals.
 struct Layering {
   std::string_view architecture;
   std::int64_t from, divisor;
@@ -34,9 +35,8 @@ struct Layering {
 };
 
 constexpr Layering layerings[] = {
-    {"host", 513, 64, Precision::fp32},
-    {"sm_90", 7168, 256, Precision::fp16_split},
-    {"sm_90", 20480, 256, Precision::fp16},
+    {"host", 513, 64, Precision::fp32},          {"sm_90", 7168, 256, Precision::fp16_split},
+    {"sm_90", 12288, 64, Precision::fp16_split}, {"sm_90", 20480, 256, Precision::fp16},
     {"device", 10240, 256, Precision::fp16},
 };
 
@@ -57,19 +57,29 @@ constexpr Worth worths[] = {
     {"sm_90", Precision::fp64, 0, 0, 400},
 };
 
-// The first row of the architecture, and the one for order n, if there is one.
-std::pair<Layering const*, Layering const*> layering(std::string_view architecture,
-                                                     std::int64_t n) {
+// The first row of the architecture, the one that allows most columns at order n, and the one for
+// order n and these columns.
+struct Layerings {
+  Layering const *first = nullptr, *widest = nullptr, *found = nullptr;
+};
+
+Layerings layering(std::string_view architecture, std::int64_t n, std::int64_t columns = 1) {
   if (std::ranges::find(layerings, architecture, &Layering::architecture) == std::end(layerings))
     architecture = "device";
-  Layering const *first = nullptr, *found = nullptr;
+  Layerings result;
   for (Layering const& row : layerings) {
     if (row.architecture != architecture) continue;
-    if (first == nullptr) first = &row;
-    if (row.from <= n) found = &row;
+    if (result.first == nullptr) result.first = &row;
+    if (row.from > n) continue;
+    if (result.widest == nullptr || row.divisor <= result.widest->divisor) result.widest = &row;
+    if (columns <= n / row.divisor) result.found = &row;
   }
-  return {first, found};
+  return result;
 }
+
+// Of one H200: cuBLAS' dsymm, cublasLt's products of bytes, and kernels.
+constexpr std::pair<std::string_view, detail::ProductRates> product_rates[] = {
+    {"sm_90", {50e12, 1.0e15, 3e12}}};
 
 // All but the leaves in one format: where a layer is coarse at all, finer ones inside add nothing
 // to the solution.
@@ -102,7 +112,7 @@ template <class ExecutionSpace>
 bool are_automatic(std::int64_t n, LayerList const& layers) {
   std::string_view const architecture = leaf_architecture<ExecutionSpace>();
   return std::ranges::any_of(layerings, [&](Layering const& row) {
-    return row.architecture == architecture && layering(architecture, n).second != nullptr &&
+    return row.architecture == architecture && layering(architecture, n).found != nullptr &&
            layers == layers_of<ExecutionSpace>(row.far, n);
   });
 }
@@ -126,11 +136,24 @@ std::vector<detail::Step> detail::rungs(std::int64_t n, LayerList const& layers,
 }
 
 template <class ExecutionSpace>
-Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList const& next) {
+Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList const& next,
+                          std::int64_t columns) {
   Worth const* const row = worth(leaf_architecture<ExecutionSpace>(), n, next);
-  if (row != nullptr && are_automatic<ExecutionSpace>(n, layers))
-    return {static_cast<int>(row->constant + n / row->divisor), true};
-  return {static_cast<int>(40 + n / 120)};
+  if (row == nullptr || !are_automatic<ExecutionSpace>(n, layers))
+    return {static_cast<int>(40 + n / 120)};
+  auto const iterations = static_cast<int>(row->constant + n / row->divisor);
+  return {strata::runs_on_host<ExecutionSpace> ? iterations : iterations_for(columns, iterations),
+          true};
+}
+
+template <class ExecutionSpace>
+int detail::moduli_of_updates(std::int64_t n, std::int64_t columns, LayerList const& layers) {
+  int const moduli = moduli_beside(layers.unit_roundoff());
+  auto const* const rates = std::ranges::find(product_rates, leaf_architecture<ExecutionSpace>(),
+                                              &std::pair<std::string_view, ProductRates>::first);
+  bool const pays = moduli > 0 && rates != std::end(product_rates) &&
+                    updates_pay(rates->second, n, columns, moduli);
+  return pays ? moduli : 0;
 }
 
 // Measured with geometric spectra. On an H100 fp16 holds down to pivots of 4 or 5 unit roundoffs.
@@ -139,26 +162,28 @@ Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList con
 // is still to be done. Integers got their moduli by a less accurate factor's pivots. With a
 // smaller pivot a few more steps of refinement still take less time than fp64.
 template <class ExecutionSpace>
-double detail::least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next) {
+double detail::least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next,
+                           std::int64_t columns) {
   if (strata::runs_on_host<ExecutionSpace>) return small_pivot(layers);
   Precision const first = *layers.begin();
   constexpr double spared = 0x1p-5;
   if (moduli_of(first) > 0) return spared * pivot_of_integers(n, first);
   if (!next.is_fp64() && moduli_of(*next.begin()) == 0) return 6 * layers.unit_roundoff();
-  double const least_root = 0.15 / (0.6 * patience<ExecutionSpace>(n, layers, next).iterations);
+  double const least_root =
+      0.15 / (0.6 * patience<ExecutionSpace>(n, layers, next, columns).iterations);
   return least_root * least_root;
 }
 
 template <class ExecutionSpace>
 AutomaticChoice automatic_choice(std::int64_t n, std::int64_t columns) {
-  auto const [first, row] = layering(leaf_architecture<ExecutionSpace>(), n);
+  auto const [first, widest, row] = layering(leaf_architecture<ExecutionSpace>(), n, columns);
   LayerList const fp64{Precision::fp64};
   using strata::detail::message;
-  if (row == nullptr)
+  if (widest == nullptr)
     return {fp64,
             message("fp64: below n = ", first->from, " refinement costs more than layers save")};
-  if (columns > n / row->divisor)
-    return {fp64, message("fp64: with more than n / ", row->divisor,
+  if (row == nullptr)
+    return {fp64, message("fp64: with more than n / ", widest->divisor,
                           " right-hand sides refinement costs more than layers save")};
   return {layers_of<ExecutionSpace>(row->far, n),
           message("layers: from n = ", row->from, " on they save more than refinement costs")};
@@ -190,8 +215,11 @@ std::int64_t detail::automatic_panel_size(std::int64_t n, std::int64_t leaf_size
   template std::int64_t detail::automatic_panel_size<Exec>(std::int64_t, std::int64_t);           \
   template std::int64_t automatic_leaf_size<Exec>(std::int64_t, LayerList const&);                \
   template std::vector<detail::Step> detail::rungs<Exec>(std::int64_t, LayerList const&, double); \
-  template Patience detail::patience<Exec>(std::int64_t, LayerList const&, LayerList const&);     \
-  template double detail::least_pivot<Exec>(std::int64_t, LayerList const&, LayerList const&);
+  template Patience detail::patience<Exec>(std::int64_t, LayerList const&, LayerList const&,      \
+                                           std::int64_t);                                         \
+  template int detail::moduli_of_updates<Exec>(std::int64_t, std::int64_t, LayerList const&);     \
+  template double detail::least_pivot<Exec>(std::int64_t, LayerList const&, LayerList const&,     \
+                                            std::int64_t);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 

@@ -20,8 +20,7 @@ namespace strata::dense {
 
 namespace {
 
-// True if the matrix, or the block of columns, is small. One thread of a host then reads it in less
-// time than several threads take to begin and to end loops.
+// True for few rows or columns, which one thread reads sooner than several begin and end loops.
 bool is_small(std::int64_t extent) { return extent <= 1024; }
 
 }  // namespace
@@ -229,21 +228,22 @@ void CholeskyFactor<ExecutionSpace>::State::make_tree(detail::Step const& step) 
   tree_solve = step.leaf_solve;
 }
 
-// Where the cost of higher layers is known, the first pivots tell whether the rest is worth its
-// time.
+// Where the cost of higher layers is known, the first pivots tell whether the rest is worth it.
 template <class ExecutionSpace>
 auto CholeskyFactor<ExecutionSpace>::State::first_look() -> FirstColumns {
   if (at_the_top() || tree->layers().is_fp64() || !patience().is_measured) return {};
-  return {detail::telling_columns<ExecutionSpace>(*tree),
-          [this](ExecutionSpace const& instance, std::int64_t columns) {
-            double const pivot = detail::foretold_pivot(instance, *tree, columns, room.sums.data());
-            auto& steps = ladder.steps();
-            is_foretold = pivot < detail::least_pivot<ExecutionSpace>(n, tree->layers(),
-                                                                      steps[ladder.next()].layers);
-            if (is_foretold)
-              ladder.go_to(detail::rung_for<ExecutionSpace>(n, steps, ladder.next(), pivot));
-            return !is_foretold;
-          }};
+  return {
+      detail::telling_columns<ExecutionSpace>(*tree),
+      [this](ExecutionSpace const& instance, std::int64_t columns) {
+        double const pivot = detail::foretold_pivot(instance, *tree, columns, room.sums.data());
+        auto& steps = ladder.steps();
+        auto const next = ladder.next();
+        is_foretold = pivot < detail::least_pivot<ExecutionSpace>(
+                                  n, tree->layers(), steps[next].layers, options.columns);
+        if (is_foretold)
+          ladder.go_to(detail::rung_for<ExecutionSpace>(n, steps, next, pivot, options.columns));
+        return !is_foretold;
+      }};
 }
 
 // L of the leading block of H that has the tree's order.

@@ -33,8 +33,8 @@ namespace strata::dense {
 /// wants to know only whether it is positive definite asks `is_positive_definite`
 /// (dense/Strata_Definiteness.hpp), which tries no layers first.
 struct CholeskyOptions {
-  std::int64_t leaf_size =
-      0;  ///< columns of a diagonal leaf; 0: chosen for the device and the layers
+  std::int64_t leaf_size = 0;  ///< columns of a diagonal leaf; 0: chosen for device and layers
+  std::int64_t columns = 1;    ///< right-hand sides of a solve to come, by which costs are judged
   /// Factor D A D, D powers of two that bring the diagonal into [1/2, 2]. Without it D is 1, or the
   /// power of two that brings a norm of A below 2^-600 or above 2^600 to about 1.
   bool equilibrate = true;

@@ -29,8 +29,10 @@ SolveResult factor_and_solve(Exec const& exec, Problem const& problem, DeviceMat
   auto const n = problem.summary.n, columns = problem.summary.nrhs;
   auto const automatic = dense::automatic_choice<Exec>(n, columns);
   auto const& layers = options.layers ? *options.layers : automatic.layers;
-  dense::CholeskyOptions const cholesky_options{
-      .leaf_size = options.leaf, .jitter = options.jitter, .on_progress = progress.listener()};
+  dense::CholeskyOptions const cholesky_options{.leaf_size = options.leaf,
+                                                .columns = columns,
+                                                .jitter = options.jitter,
+                                                .on_progress = progress.listener()};
   SolveResult result(problem, options);
   result.layers_asked = options.layers ? layers.name() : "auto";
   result.layers_reason = options.layers ? "asked for" : automatic.reason;

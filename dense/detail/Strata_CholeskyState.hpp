@@ -100,6 +100,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   Block block(std::int64_t cols, char const* label) const;
   /// Y = H X.
   void apply_scaled(Block const& X, Block const& Y);
+  /// What updates residuals by integers of H, where there is memory for these.
+  void add_update(RefinementOperators<ExecutionSpace>& operators);
   /// V = L^-1 V or L^-T V in fp64 arithmetic.
   void half_solve(Op op, MatrixRef<memory_space> const& V);
   std::int64_t order() const override { return n; }
@@ -107,7 +109,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   /// On the instance of `use`, which the argument is.
   RefinementOperators<ExecutionSpace> operators(ExecutionSpace const&) override;
   Patience patience() const override {
-    return detail::patience<ExecutionSpace>(n, report.layers, ladder.steps()[ladder.next()].layers);
+    return detail::patience<ExecutionSpace>(n, report.layers, ladder.steps()[ladder.next()].layers,
+                                            std::max(options.columns, columns));
   }
   /// The sums of log l_ii, of each leaf in the tree's order, and 2 sum_i log d_i. Fences.
   struct Logarithms {
@@ -189,6 +192,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   LeafSolve tree_solve = LeafSolve::Automatic;                  // the tree's
   std::unique_ptr<detail::LowSolve<ExecutionSpace>> low_solve;  // of the tree
   Block scaled;                                                 // D X
+  std::int64_t columns = 1;                                     // of the present solve
+  int update_moduli = 0;                                        // as it was asked
   Buffer<ExecutionSpace> analysis_memory;                       // of `room` and `pivot`
   detail::AnalysisRoom<memory_space> room;
   detail::Analysis<memory_space> analysis;

@@ -61,15 +61,61 @@ std::vector<Step> rungs(std::int64_t n, LayerList const& layers, double shift);
 /// Number of refinement iterations with a factor in `layers` that take as long as a factorisation
 /// on the rung `next`. It was measured where `rungs` goes by costs, and is 40 + n / 120 elsewhere:
 /// an iteration reads the matrix and the factor once. A factorisation has n / 12 times its flops,
-/// at about ten times the rate.
+/// at about ten times the rate. With many columns an iteration is products, and there is patience
+/// for fewer (`iterations_for`).
 template <class ExecutionSpace>
-Patience patience(std::int64_t n, LayerList const& layers, LayerList const& next);
+Patience patience(std::int64_t n, LayerList const& layers, LayerList const& next,
+                  std::int64_t columns = 1);
+
+/// The iterations with so many columns that take as long as these with one. A device reads the
+/// matrix for 128 columns in the time that it takes to multiply by them. At least 8 are left, or
+/// all: a refinement that pays at all takes six or so.
+constexpr int iterations_for(std::int64_t columns, int iterations) {
+  std::int64_t const fewer = iterations * 128 / (columns > 128 ? columns : 128);
+  return static_cast<int>(fewer > 8 ? fewer : iterations < 8 ? iterations : 8);
+}
+
+/// Operations a second of a device in products with hundreds of columns, and bytes a second.
+struct ProductRates {
+  double fp64, int8, bytes;
+};
+
+/// Whether residuals of so many columns are updated sooner by integers than computed in fp64. The
+/// integers of a matrix of order n are made for three updates, modulo S numbers.
+///
+/// An update saves 2 n^2 m flops for 2 S n^2 m operations with bytes, and moves 10 S + 40 bytes for
+/// each number of X. The integers cost 24 + S bytes for each number of A.
+constexpr bool updates_pay(ProductRates const& rates, std::int64_t n, std::int64_t columns,
+                           int moduli) {
+  auto const order = static_cast<double>(n), cols = static_cast<double>(columns);
+  double const saved = 2 * order * cols * (1 / rates.fp64 - moduli / rates.int8),
+               moved = (10 * moduli + 40) * cols / rates.bytes,
+               made = (24 + moduli) * order / rates.bytes;
+  return 3 * (saved - moved) > made;
+}
+
+/// The fewest moduli, 7 to 12, whose integers are 2^12 times as precise as a factor; 0: none.
+///
+/// An update errs by theta of the correction that x gained. The first one, of x itself, leaves a
+/// residual of about the factor's unit roundoff. With 12 bits more two further steps are updated
+/// before the error shows, and all steps after a residual in fp64.
+inline int moduli_beside(double unit_roundoff) {
+  for (int moduli = least_moduli + 1; moduli <= 12; ++moduli)
+    if (traits(integer_precision(moduli)).unit_roundoff <= 0x1p-12 * unit_roundoff) return moduli;
+  return 0;
+}
+
+/// The moduli with which a refinement by a factor in these layers updates its residuals where that
+/// pays, else 0.
+template <class ExecutionSpace>
+int moduli_of_updates(std::int64_t n, std::int64_t columns, LayerList const& layers);
 
 /// A threshold, as a part of the largest pivot. If the last pivot is foretold to be below it, a
 /// factorisation in `layers` costs more than it saves, and the rung `next` is tried at once. The
 /// cost of `next` was measured (`Patience::is_measured`).
 template <class ExecutionSpace>
-double least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next);
+double least_pivot(std::int64_t n, LayerList const& layers, LayerList const& next,
+                   std::int64_t columns = 1);
 
 /// The least last pivot, as a part of the largest, with which a factor of integers needs three
 /// steps of refinement or so.
@@ -93,14 +139,16 @@ inline int moduli_for(std::int64_t n, double pivot) {
 /// The rung, from `next` on, that serves where this last pivot was foretold: one whose own first
 /// columns would not send it on. One of products of integers gets as many moduli as it takes.
 template <class ExecutionSpace>
-std::size_t rung_for(std::int64_t n, std::vector<Step>& steps, std::size_t next, double pivot) {
+std::size_t rung_for(std::int64_t n, std::vector<Step>& steps, std::size_t next, double pivot,
+                     std::int64_t columns = 1) {
   for (; next + 1 < steps.size() && !steps[next].layers.is_fp64(); ++next) {
     bool const by_integers = moduli_of(*steps[next].layers.begin()) > 0;
     int const moduli = by_integers ? moduli_for(n, pivot) : 0;
     if (moduli > 0) steps[next].layers = LayerList{integer_precision(moduli)};
-    bool const serves = by_integers ? moduli > 0
-                                    : pivot >= least_pivot<ExecutionSpace>(n, steps[next].layers,
-                                                                           steps[next + 1].layers);
+    bool const serves = by_integers
+                            ? moduli > 0
+                            : pivot >= least_pivot<ExecutionSpace>(n, steps[next].layers,
+                                                                   steps[next + 1].layers, columns);
     if (serves) break;
   }
   return next;

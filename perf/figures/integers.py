@@ -64,8 +64,39 @@ def table(of):
     return lines
 
 
+def mark(axes, level, label):
+    """A dotted line across, with its name at the left."""
+    axes.axhline(level, ls=":", color="grey")
+    axes.annotate(label, (axes.get_xlim()[0], level), fontsize=7, va="bottom")
+
+
+def draw_rates(axes, of):
+    """TF against n, a line for each list of layers."""
+    for layers, line in sorted(of["potrf"].items(), key=lambda entry: -entry[1][-1][1]):
+        axes.semilogx(*zip(*line), base=2, marker="o", ms=4, label=layers, color="black" if layers == "cuSOLVER" else None)
+    axes.set_xlabel("n")
+    axes.set_ylabel("TF of POTRF")
+    axes.legend(fontsize=7)
+
+
+def draw_rates_by_moduli(axes, of):
+    """TF against S, a line for each order."""
+    orders = sorted({n for line in of["potrf"].values() for n, _ in line})
+    for n in orders:
+        points = [(moduli, rate) for moduli in MODULI for m, rate in of["potrf"].get(f"int8x{moduli}", []) if m == n]
+        if points:
+            axes.plot(*zip(*points), marker="o", ms=4, label=f"n = {n}")
+    for layers in ("cuSOLVER", "fp16_split"):
+        for n, rate in of["potrf"].get(layers, [])[-1:]:
+            mark(axes, rate, f"{layers} at {n}")
+    axes.set_xlabel("moduli S")
+    axes.set_ylabel("TF of POTRF")
+    if axes.lines:
+        axes.legend(fontsize=7)
+
+
 def draw(plt, of, path):
-    panels = 2 if of["potrf"] else 1
+    panels = 3 if of["potrf"] else 1
     figure, all_axes = plt.subplots(ncols=panels, figsize=(5.5 * panels, 4), layout="constrained", squeeze=False)
     axes = all_axes[0][0]
     for (condition, found), marker in zip(of["errors"].items(), "osD^v"):
@@ -79,17 +110,11 @@ def draw(plt, of, path):
     axes.set_ylabel("backward error, without refinement")
     axes.set_title(f"n = {of['n']}")
     axes.legend(fontsize=8)
-    if panels == 2:
-        axes = all_axes[0][1]
-        for layers, line in sorted(of["potrf"].items(), key=lambda entry: -entry[1][-1][1]):
-            axes.semilogx(*zip(*line), base=2, marker="o", ms=4, label=layers, color="black" if layers == "cuSOLVER" else None)
+    for axes, draw_panel in zip(all_axes[0][1:], (draw_rates, draw_rates_by_moduli)):
+        draw_panel(axes, of)
         for name, label in (("dgemm", "dgemm"), ("emulated", "dgemm as cuBLAS emulates it")):
             if of[name]:
-                axes.axhline(of[name], ls=":", color="grey")
-                axes.annotate(label, (axes.get_xlim()[0], of[name]), fontsize=7, va="bottom")
-        axes.set_xlabel("n")
-        axes.set_ylabel("TF of POTRF")
-        axes.legend(fontsize=7)
+                mark(axes, of[name], label)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
 
