@@ -86,8 +86,7 @@ struct CholeskyReport {
 
 namespace detail {
 
-/// A as the View that `cholesky` takes, Target; a sentence for the compiler to say where it is
-/// none.
+/// A as the View that `cholesky` takes, Target; a sentence for the compiler where A is none.
 template <class Target, class ViewType>
 Target fp64_view(ViewType const& A) {
   static_assert(Kokkos::is_view_v<ViewType>, "cholesky: the matrix must be a Kokkos::View");
@@ -290,7 +289,8 @@ class CholeskyFactor {
   /// Sync     fences `exec`. Cost 4 n^2 k flops, n^3/3 at most. Memory: n^2 numbers that stay.
   /// Throws   as `inverse_diagonal`; ValueError if V V^T is out of range. There is still a factor.
   /// Source   Gill, Golub, Murray and Saunders, Math. Comp. 28 (1974),
-  ///          doi:10.1090/S0025-5718-1974-0343558-6; deviation: rotations are gathered to products.
+  ///          doi:10.1090/S0025-5718-1974-0343558-6; deviation: rotations are gathered to products
+  ///          on hosts, and on devices a row of V and L is reflected at once.
   template <class InView>
   void rank_update(ExecutionSpace const& exec, InView const& V) {
     update_with(exec, strided_matrix<ExecutionSpace, double const>(V));

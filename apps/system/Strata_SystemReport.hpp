@@ -24,7 +24,7 @@ void show_digits(Report& report, ExpectedError const& expected);
 std::string rate_of(double flop_per_s);
 /// A row of seconds, where there are any.
 void show_time(Report& report, std::string label, double seconds, std::string const& rate = "");
-/// The heading of the seconds, which are those of the median of `repeat` runs.
+/// The heading of the seconds of the median of `repeat` runs.
 void begin_seconds(Report& report, int repeat);
 /// Seconds of a vendor's routine and of what Strata does in its place.
 struct ComparedSeconds {

@@ -136,6 +136,8 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   void need_precise_factor(char const* function);
   void require_apart_from_A(char const* function, StridedMatrix<double> const& X) const;
   void require_finite(char const* function, char const* name, StridedMatrix<double const> const& B);
+  /// D, or nothing where D = I.
+  Kokkos::View<double const*, memory_space> scaling_unless_one() const;
   /// X = L_A Z.
   void sample(StridedMatrix<double const> const& Z, StridedMatrix<double> const& X);
   /// X = L_A^-1 B, or with its transpose.

@@ -27,13 +27,19 @@ void scale_by(ExecutionSpace const& exec, ScalingView const& d, int power,
               StridedMatrix<double const> const& B, StridedMatrix<double> const& X) {
   char const* const label = "strata::dense::cholesky::scale_by";
   bool const up = d.extent(0) > 0 && power > 0, down = d.extent(0) > 0 && power < 0;
-  if (!up && !down && B.row_stride == 1 && X.row_stride == 1) {  // by vectors
-    double const* const from = B.data;
+  if (B.row_stride == 1 && X.row_stride == 1) {  // by vectors
+    double const *const from = B.data, *const scale = d.data();
     double* const to = X.data;
     std::int64_t const ldb = B.col_stride, ldx = X.col_stride;
-    return strata::for_each_element(
-        label, exec, X.rows, X.cols,
-        KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { to[i + j * ldx] = from[i + j * ldb]; });
+    if (up)
+      return strata::for_each_element(
+          label, exec, X.rows, X.cols, KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
+            to[i + j * ldx] = scale[i] * from[i + j * ldb];
+          });
+    if (!down)
+      return strata::for_each_element(
+          label, exec, X.rows, X.cols,
+          KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) { to[i + j * ldx] = from[i + j * ldb]; });
   }
   strata::for_each_element(
       label, exec, X.rows, X.cols, KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
@@ -133,22 +139,30 @@ void CholeskyFactor<ExecutionSpace>::State::require_finite(char const* function,
 }
 
 template <class ExecutionSpace>
+auto CholeskyFactor<ExecutionSpace>::State::scaling_unless_one() const
+    -> Kokkos::View<double const*, memory_space> {
+  if (analysis.smallest_scaling == 1 && analysis.largest_scaling == 1) return {};
+  return analysis.d;
+}
+
+template <class ExecutionSpace>
 auto CholeskyFactor<ExecutionSpace>::State::scaled_copy(StridedMatrix<double const> const& B,
                                                         char const* label) -> Block {
   Block const V = block(B.cols, label);
-  scale_by(exec, analysis.d, 1, B, strided_block(V));
+  scale_by(exec, scaling_unless_one(), 1, B, strided_block(V));
   return V;
 }
 
 template <class ExecutionSpace>
 void CholeskyFactor<ExecutionSpace>::State::sample(StridedMatrix<double const> const& Z,
                                                    StridedMatrix<double> const& X) {
-  bool const apart = !share_memory(Z, X), scaled = analysis.d.extent(0) > 0;
+  bool const apart = !share_memory(Z, X);
+  auto const d = scaling_unless_one();
   Block V, Y;  // copies where vectors are not contiguous, or not apart
   StridedMatrix<double const> z = Z;
   if (!apart || !has_columns(Z)) {
     V = block(X.cols, "strata::dense::cholesky::Z");
-    scale_by(exec, analysis.d, 0, Z, strided_block(V));
+    scale_by(exec, d, 0, Z, strided_block(V));
     z = {V.data(), n, X.cols, 1, static_cast<std::int64_t>(V.stride(1))};
   }
   StridedMatrix<double> x = X;
@@ -156,10 +170,9 @@ void CholeskyFactor<ExecutionSpace>::State::sample(StridedMatrix<double const> c
     Y = block(X.cols, "strata::dense::cholesky::half");
     x = strided_block(Y);
   }
-  detail::LowerTriangle<ExecutionSpace>(*blas, X.cols)
-      .multiply(*tree, by_columns<ConstMatrixRef<memory_space>>(z),
-                by_columns<MatrixRef<memory_space>>(x));
-  if (scaled || x.data != X.data) scale_by(exec, analysis.d, -1, x, X);
+  detail::multiply_by_tree(*blas, *tree, by_columns<ConstMatrixRef<memory_space>>(z),
+                           by_columns<MatrixRef<memory_space>>(x));
+  if (d.extent(0) > 0 || x.data != X.data) scale_by(exec, d, -1, x, X);
 }
 
 template <class ExecutionSpace>
@@ -172,10 +185,11 @@ void CholeskyFactor<ExecutionSpace>::State::half_solve_strided(Op op,
     V = block(X.cols, "strata::dense::cholesky::half");
     x = strided_block(V);
   }
-  scale_by(exec, analysis.d, op == Op::NoTrans ? 1 : 0, B, x);
+  auto const d = scaling_unless_one();
+  scale_by(exec, d, op == Op::NoTrans ? 1 : 0, B, x);
   half_solve(op, by_columns<MatrixRef<memory_space>>(x));
   int const power = op == Op::NoTrans ? 0 : 1;
-  if (x.data != X.data || power != 0) scale_by(exec, analysis.d, power, x, X);
+  if (x.data != X.data || (power != 0 && d.extent(0) > 0)) scale_by(exec, d, power, x, X);
 }
 
 template <class ExecutionSpace>
@@ -287,6 +301,8 @@ Info CholeskyFactor<ExecutionSpace>::promote(ExecutionSpace const& exec) {
                                                     StridedMatrix<double> const&);               \
   template void CholeskyFactor<Exec>::State::half_solve_strided(                                 \
       Op, StridedMatrix<double const> const&, StridedMatrix<double> const&);                     \
+  template Kokkos::View<double const*, Exec::memory_space>                                       \
+  CholeskyFactor<Exec>::State::scaling_unless_one() const;                                       \
   template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::scaled_copy(          \
       StridedMatrix<double const> const&, char const*);                                          \
   template double CholeskyFactor<Exec>::State::error_of_inverse();                               \

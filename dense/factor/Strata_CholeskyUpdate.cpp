@@ -265,7 +265,6 @@ void CholeskyFactor<ExecutionSpace>::State::take_factor(Block const& L, Block co
   analysis = detail::analyse(exec, uplo, A, options.equilibrate, room);
   detail::scale_rows(exec, analysis.d, L, L, n, n);
   if (n > 0) tree->load(exec, Uplo::Lower, matrix_ref(L));
-  tree->quantise_all(*blas);
   exec.fence("strata::dense::cholesky: the factor is loaded");
   tree->release_working();
 }

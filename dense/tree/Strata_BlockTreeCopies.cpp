@@ -155,6 +155,32 @@ void store_block(ExecutionSpace const& exec,
       });
 }
 
+// The same on a host, where the compiler makes vectors of a column.
+template <class To, class From, class ExecutionSpace>
+void store_block_on_host(ExecutionSpace const& exec,
+                         ConstMatrixRef<typename ExecutionSpace::memory_space> const& S, To* a,
+                         std::int64_t row_stride, std::int64_t col_stride, std::int64_t row,
+                         std::int64_t col) {
+  From const* const s = S.template as<From>();
+  double const factor = S.scale ? *S.scale : 1.0;
+  std::int64_t const ld = S.ld, rows = S.rows;
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "strata::dense::BlockTree::store", Policy(exec, 0, S.cols), [=](std::int64_t j) {
+        From const* const s_j = s + j * ld;
+        To* const a_j = a + row * row_stride + (col + j) * col_stride;
+        auto const store = [&](auto stride) {
+          std::int64_t const first = std::clamp<std::int64_t>(col + j - row, 0, rows);
+          for (std::int64_t i = first; i < rows; ++i)
+            a_j[i * stride] = static_cast<To>(factor * static_cast<double>(s_j[i]));
+        };
+        if (row_stride == 1)
+          store(std::integral_constant<std::int64_t, 1>());
+        else
+          store(row_stride);
+      });
+}
+
 // The leaves, which lie side by side, are 0.
 template <class ExecutionSpace, class Node>
 void clear_leaves(ExecutionSpace const& exec, std::vector<Node> const& nodes) {
@@ -301,8 +327,12 @@ void BlockTree<LayerList, ExecutionSpace>::store(ExecutionSpace const& exec, Upl
     for (Node const& node : nodes_) {
       with_type(node.stored.precision, [&]<class From>(std::type_identity<From>) {
         for (auto const& [begin, strip] : strips(node))
-          store_block<To, From>(exec, strip, A.template as<To>(), row_stride, col_stride,
-                                first_row(node), node.begin + begin);
+          if constexpr (runs_on_host<ExecutionSpace>)
+            store_block_on_host<To, From>(exec, strip, A.template as<To>(), row_stride, col_stride,
+                                          first_row(node), node.begin + begin);
+          else
+            store_block<To, From>(exec, strip, A.template as<To>(), row_stride, col_stride,
+                                  first_row(node), node.begin + begin);
       });
     }
   });

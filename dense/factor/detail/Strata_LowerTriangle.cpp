@@ -6,9 +6,11 @@
 #include <core/kokkos_ext/Strata_Allocate.hpp>
 #include <core/kokkos_ext/Strata_ForEachElement.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
+#include <dense/recursion/detail/Strata_ProductBatch.hpp>
 
 #include <algorithm>
 #include <type_traits>
+#include <vector>
 
 namespace strata::dense::detail {
 
@@ -17,7 +19,60 @@ namespace {
 // Half of n in whole small blocks, n > small.
 std::int64_t half_of(std::int64_t n, std::int64_t small) { return half_of_leaves(n, small); }
 
+// Clears a batch of triangles, `stride_a` apart, above their diagonals.
+template <class ExecutionSpace>
+void clear_above(ExecutionSpace const& exec, double* L, std::int64_t ld, std::int64_t n,
+                 Batch const& batch) {
+  std::int64_t const stride = batch.stride_a;
+  for_each_element(
+      "strata::dense::triangle::clear_above", exec, n, n * batch.count,
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
+        if (i < c % n) L[c / n * stride + i + c % n * ld] = 0;
+      });
+}
+
+// The products of a lower triangle with Z, those with triangles of at most `most` rows apart.
+template <class Product, class ConstMatrix, class Matrix>
+void cut(ConstMatrix const& L, ConstMatrix const& Z, Matrix const& X, std::int64_t most,
+         std::vector<Product>& triangles, std::vector<Product>& below) {
+  std::int64_t const n = L.rows;
+  if (n <= most) return triangles.push_back({L, Z, X});
+  std::int64_t const n1 = half_of(n, most), n2 = n - n1;
+  ConstMatrix const Z1 = Z.block(0, 0, n1, Z.cols);
+  Matrix const X2 = X.block(n1, 0, n2, X.cols);
+  below.push_back({L.block(n1, 0, n2, n1), Z1, X2});
+  cut(L.block(0, 0, n1, n1), Z1, X.block(0, 0, n1, X.cols), most, triangles, below);
+  cut(L.block(n1, n1, n2, n2), Z.block(n1, 0, n2, Z.cols), X2, most, triangles, below);
+}
+
 }  // namespace
+
+template <class ExecutionSpace>
+void multiply_by_tree(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& L,
+                      ConstMatrixRef<typename ExecutionSpace::memory_space> const& Z,
+                      MatrixRef<typename ExecutionSpace::memory_space> const& X) {
+  constexpr std::int64_t most = runs_on_host<ExecutionSpace> ? 64 : 1024;
+  std::vector<Product<typename ExecutionSpace::memory_space>> triangles, below;
+  if (X.rows == 0 || X.cols == 0) return;
+  for (auto const& node : L.nodes()) {
+    ConstMatrixRef<typename ExecutionSpace::memory_space> const block = node.stored.as_stored();
+    auto const z = Z.block(node.begin, 0, block.cols, Z.cols);
+    auto const x = X.block(node.begin + node.first_size, 0, block.rows, X.cols);
+    if (node.is_leaf())
+      cut(block, z, x, most, triangles, below);
+    else
+      below.push_back({block, z, x});
+  }
+  for_each_batch(triangles, [&](auto first, auto last) {
+    Batch const batch = batch_of(first, last);
+    clear_above(blas.exec(), static_cast<double*>(const_cast<void*>(first->A.data)), first->A.ld,
+                first->A.rows, batch);
+    blas.gemm(Op::NoTrans, Op::NoTrans, 1, first->A, first->B, 0, first->C, batch);
+  });
+  for_each_batch(below, [&](auto first, auto last) {
+    blas.gemm(Op::NoTrans, Op::NoTrans, 1, first->A, first->B, 1, first->C, batch_of(first, last));
+  });
+}
 
 template <class ExecutionSpace, class Scalar>
 void copy_triangle(ExecutionSpace const& exec, Scalar const* L, std::int64_t ldl, Scalar* T,
@@ -34,18 +89,6 @@ void write_triangle(ExecutionSpace const& exec, Scalar const* T, std::int64_t ld
   for_each_element(
       "strata::dense::triangle::write", exec, n, n, KOKKOS_LAMBDA(std::int64_t i, std::int64_t j) {
         if (i >= j) L[i + j * ldl] = T[i + j * ldt];
-      });
-}
-
-// The first matrix and those of a batch that lie `stride_a` apart.
-template <class ExecutionSpace, class Scalar>
-void clear_above(ExecutionSpace const& exec, Scalar* L, std::int64_t ld, std::int64_t n,
-                 Batch const& batch) {
-  std::int64_t const stride = batch.stride_a;
-  for_each_element(
-      "strata::dense::triangle::clear_above", exec, n, n * batch.count,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
-        if (i < c % n) L[c / n * stride + i + c % n * ld] = Scalar(0);
       });
 }
 
@@ -107,44 +150,6 @@ void LowerTriangle<ExecutionSpace, Scalar>::multiply_right(ConstMatrix const& L,
   multiply_right(L.block(n1, n1, n2, n2), B2);
 }
 
-// X = L11 Z of each leaf: on hosts in its place, on devices by full products, many at a time.
-template <class ExecutionSpace, class Scalar>
-void LowerTriangle<ExecutionSpace, Scalar>::multiply_leaves(
-    std::vector<Product<memory_space>>& products) {
-  if constexpr (runs_on_host<ExecutionSpace>) {
-    for (auto const& [L, Z, X] : products) {
-      blas_.convert(Op::NoTrans, Z, X);
-      multiply(Op::NoTrans, L, X);
-    }
-  } else {
-    for_each_batch(products, [&](auto first, auto last) {
-      Batch const batch = batch_of(first, last);
-      auto* const L =
-          static_cast<Scalar*>(const_cast<void*>(static_cast<void const*>(first->A.data)));
-      clear_above(blas_.exec(), L, first->A.ld, first->A.rows, batch);
-      blas_.gemm(Op::NoTrans, Op::NoTrans, 1, first->A, first->B, 0, first->C, batch);
-    });
-  }
-}
-
-template <class ExecutionSpace, class Scalar>
-void LowerTriangle<ExecutionSpace, Scalar>::multiply(Tree const& L, ConstMatrix const& Z,
-                                                     Matrix const& X) {
-  if (X.rows == 0 || X.cols == 0) return;
-  std::vector<Product<memory_space>> leaves, below;
-  for (auto const& node : L.nodes()) {
-    auto const block = node.stored.as_stored();
-    std::int64_t const row = node.begin + node.first_size;
-    (node.is_leaf() ? leaves : below)
-        .push_back({block, Z.block(node.begin, 0, block.cols, Z.cols),
-                    X.block(row, 0, block.rows, X.cols)});
-  }
-  multiply_leaves(leaves);
-  for_each_batch(below, [&](auto first, auto last) {
-    blas_.gemm(Op::NoTrans, Op::NoTrans, 1, first->A, first->B, 1, first->C, batch_of(first, last));
-  });
-}
-
 template <class ExecutionSpace, class Scalar>
 void LowerTriangle<ExecutionSpace, Scalar>::invert(Matrix const& L) {
   std::int64_t const n = L.rows;
@@ -193,9 +198,12 @@ void LowerTriangle<ExecutionSpace, Scalar>::square(Matrix const& L) {
                               std::int64_t);                                                    \
   template void write_triangle(Exec const&, Scalar const*, std::int64_t, Scalar*, std::int64_t, \
                                std::int64_t);
-#define STRATA_INSTANTIATE(Exec)          \
-  STRATA_INSTANTIATE_SCALAR(Exec, double) \
-  STRATA_INSTANTIATE_SCALAR(Exec, float)
+#define STRATA_INSTANTIATE(Exec)                                                     \
+  STRATA_INSTANTIATE_SCALAR(Exec, double)                                            \
+  STRATA_INSTANTIATE_SCALAR(Exec, float)                                             \
+  template void multiply_by_tree(LeafBlas<Exec>&, BlockTree<LayerList, Exec> const&, \
+                                 ConstMatrixRef<Exec::memory_space> const&,          \
+                                 MatrixRef<Exec::memory_space> const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE
 #undef STRATA_INSTANTIATE_SCALAR

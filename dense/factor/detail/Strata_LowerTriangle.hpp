@@ -6,14 +6,12 @@
 #include <core/Strata_MatrixRef.hpp>
 #include <core/blas/Strata_LeafBlas.hpp>
 #include <core/kokkos_ext/Strata_Team.hpp>
-#include <dense/recursion/detail/Strata_ProductBatch.hpp>
 #include <dense/tree/Strata_BlockTree.hpp>
 #include <dense/tree/Strata_Layers.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace strata::dense::detail {
 
@@ -26,7 +24,6 @@ class LowerTriangle {
   using memory_space = typename ExecutionSpace::memory_space;
   using Matrix = MatrixRef<memory_space>;
   using ConstMatrix = ConstMatrixRef<memory_space>;
-  using Tree = BlockTree<LayerList, ExecutionSpace>;
 
   /// For matrices of up to `cols` columns that are multiplied. Products of blocks are made in
   /// `format`, which is stored as Scalar numbers are.
@@ -39,9 +36,6 @@ class LowerTriangle {
   void multiply(Op op, ConstMatrix const& L, Matrix const& B, double alpha = 1);
   /// B = B L: TRMM of an m x n matrix, m and n at most `cols`. Cost n^2 m flops.
   void multiply_right(ConstMatrix const& L, Matrix const& B);
-  /// X = L Z with the stored blocks of a tree in fp64, Z and X apart. What leaves hold above their
-  /// diagonals becomes 0 on devices.
-  void multiply(Tree const& L, ConstMatrix const& Z, Matrix const& X);
   /// L = L^-1: TRTRI. Cost n^3/3 flops. In fp64 blocks are solved with, which loses no digit.
   /// Scalars below have products alone, which keep a device busy.
   void invert(Matrix const& L);
@@ -54,13 +48,19 @@ class LowerTriangle {
 
   void product(Op op_a, Op op_b, double alpha, ConstMatrix const& A, ConstMatrix const& B,
                Matrix const& C);
-  void multiply_leaves(std::vector<Product<memory_space>>& products);
   Matrix small_triangle(ConstMatrix const& L);
 
   LeafBlas<ExecutionSpace>& blas_;
   Precision format_;
   Block triangle_, rows_;  // a small block with zeros above its diagonal; rows or columns of B
 };
+
+/// X = L Z with the stored blocks of a tree in fp64, Z and X apart; in batches. What leaves hold
+/// above their diagonals may become 0. Cost n^2 m flops. Enqueued.
+template <class ExecutionSpace>
+void multiply_by_tree(LeafBlas<ExecutionSpace>& blas, BlockTree<LayerList, ExecutionSpace> const& L,
+                      ConstMatrixRef<typename ExecutionSpace::memory_space> const& Z,
+                      MatrixRef<typename ExecutionSpace::memory_space> const& X);
 
 /// T = the lower triangle of L, and zeros above it. Enqueued.
 template <class ExecutionSpace, class Scalar>

@@ -14,7 +14,7 @@
 
 namespace strata::dense::detail {
 
-/// L L^T +- V V^T = L' L'^T in the blocks of a tree in fp64, on a device: each row of [V L] has a
+/// L L^T +- V V^T = L' L'^T in the blocks of a tree in fp64, on a device. Each row of [V L] has a
 /// thread, and no number goes to the host. L is read and written once for 64 columns of V.
 ///
 /// An update takes two kernels for each 128 columns of L: one finds the reflections, from the
@@ -29,7 +29,7 @@ class RankSweep {
   using Tree = BlockTree<LayerList, ExecutionSpace>;
   using Block = Kokkos::View<double**, Kokkos::LayoutLeft, memory_space>;
 
-  static constexpr std::int64_t most_columns = 64;  ///< of V in one sweep
+  static constexpr std::int64_t most_columns = 64;  ///< columns of V in one sweep
 
   /// For changes by k columns. Fences.
   ///

@@ -8,18 +8,18 @@
 #include <cstddef>
 #include <cstdint>
 
-// Kernels of rank changes where each row of [V L] has a thread, which keeps the row's K numbers of V.
+// Kernels of rank changes. Each row of [V L] has a thread, which keeps the row's K numbers of V.
 namespace strata::dense::detail::sweep {
 
 /// Columns of the rows of one leaf that lie in one block of a tree.
 struct Piece {
-  double* data;  ///< of the leaf's first row and the piece's first column
+  double* data;  ///< number in the leaf's first row and the piece's first column
   std::int64_t ld, begin, cols;
 };
 
 /// Where the rows of L lie.
 struct Rows {
-  Piece const* pieces;  ///< of each leaf's rows, from left to right
+  Piece const* pieces;  ///< pieces of each leaf's rows, from left to right
   int const* first;     ///< the first piece of each leaf, and behind the last one their number
   std::int64_t leaf_size;
 
@@ -172,8 +172,8 @@ struct alignas(16) Rotation {
   double cosine, sine;
 };
 
-/// The rotations of [C; P] to [C'; 0] from the last row of P on, K for each row. Several are made at
-/// a time: column j turns a row while column j + 1 turns the row before it.
+/// The rotations of [C; P] to [C'; 0] from the last row of P on, K for each row. Several are made
+/// at a time: column j turns a row while column j + 1 turns the row before it.
 ///
 /// A team has `lanes` threads for each column if they work together, else one for all.
 template <int K, bool Together>

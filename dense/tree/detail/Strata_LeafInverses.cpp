@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t smallest = 64;  // order of the blocks that are inverted column by column
 
-// A leaf and those of its shape that follow it, equally far apart.
+// A leaf and the next ones of its shape, equally far apart.
 template <class MemorySpace>
 struct Alike {
   LeafInverse<MemorySpace> first;
@@ -54,7 +54,7 @@ std::vector<Alike<MemorySpace>> group(std::vector<LeafInverse<MemorySpace>> cons
   return groups;
 }
 
-// The diagonal blocks of L^-T: row j of a block of it is column j of L^-1.
+// The diagonal blocks of L^-T, by rows, which are the columns of L^-1.
 template <class T, class ExecutionSpace, class Leaves>
 void invert_blocks(ExecutionSpace const& exec, Leaves const& all) {
   auto const* const L = all.first.L.template as<T>();
@@ -89,7 +89,7 @@ void clear_below(ExecutionSpace const& exec, Leaves const& all) {
       });
 }
 
-// [W1 W12; 0 W2] of [L1 0; L21 L2]: W12 = -W1 (W2^T L21)^T, whose last factor lies below for a while.
+// [W1 W12; 0 W2] of [L1 0; L21 L2]: W12 = -W1 T^T with T = W2^T L21, which lies below W12.
 template <class ExecutionSpace>
 void join(LeafBlas<ExecutionSpace>& blas, Alike<typename ExecutionSpace::memory_space> const& all,
           std::int64_t begin, std::int64_t first, std::int64_t second) {

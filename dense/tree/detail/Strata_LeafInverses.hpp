@@ -13,8 +13,9 @@ namespace strata::dense::detail {
 /// A lower triangle, and the place for its L^-T.
 template <class MemorySpace>
 struct LeafInverse {
-  ConstMatrixRef<MemorySpace> L;   ///< n x n; above the diagonal it is not read
-  MatrixRef<MemorySpace> inverse;  ///< of the same arithmetic type; becomes 0 below the diagonal
+  ConstMatrixRef<MemorySpace> L;  ///< n x n; above the diagonal it is not read
+  MatrixRef<MemorySpace>
+      inverse;  ///< matrix of the same arithmetic type; becomes 0 below the diagonal
 };
 
 /// L^-T of each leaf, in products of blocks of all leaves of one shape at a time. Those follow each

@@ -179,7 +179,7 @@ TYPED_TEST(RankSweepOn, KeepsCovariancesThatAreNearlySingular) {
   }
 }
 
-// V V^T is a million million times A: what is left of the difference is A to four digits of it.
+// V V^T is about 1e10 times A.
 TYPED_TEST(RankSweepOn, DowndatesToWhatIsNearlyLost) {
   std::int64_t const n = 90;
   HostMatrix const A = easy_matrix(n), V = random_matrix(n, 3, 5);

@@ -72,7 +72,7 @@ struct Inverted {
     options.leaf_solve = LeafSolve::Inverse;
     return options;
   }
-  // X = I, and then what `fill` makes of it.
+  // X of zeros, filled.
   template <class Fill>
   HostMatrix filled(std::int64_t n, Fill const& fill) {
     auto const size = static_cast<std::size_t>(n);
