@@ -49,8 +49,8 @@ struct RefinementOptions {
   int stagnation_steps = 5;       ///< outer steps that may pass without halving the error
   /// most bytes of the basis of GMRES: columns are taken in chunks
   std::size_t max_basis_bytes = std::size_t(1) << 30;
-  /// Moduli of the integers of A that residuals of many columns are updated by, beside a factor
-  /// that is not fp64's: 6 to 16; 0: none; -1: chosen, by the layers and rates of the device.
+  /// Moduli of the integers of A that update the residuals of many columns, where the factor is not
+  /// fp64's: 6 to 16. 0: none. -1: chosen by the layers and the device's rates.
   int update_moduli = -1;
   /// Called after each outer step with the worst column's backward error; what it throws ends the
   /// call, over ranks on all.

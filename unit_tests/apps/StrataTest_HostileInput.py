@@ -32,7 +32,7 @@ LYING_MATRICES = {
 
 
 def most():
-    """64 MB and a second; on a GPU 32 MB and a second beside what a solve of two unknowns takes, most of it for the device's context."""
+    """64 MB and a second; on a GPU 32 MB and a second beside what a solve of two unknowns takes, mostly for the device's context."""
     if not ON_GPU:
         return 64e6, 1.0
     with tempfile.TemporaryDirectory() as folder:

@@ -44,7 +44,7 @@ double reference_error(PlainMatrix const& A, PlainMatrix const& X, PlainMatrix c
       &ResidualNorms::backward_error);
 }
 
-/// With M = L L^T by fp32; Y = Y - A X, and whatever `spoil` makes of that. ||A||_2 = 1.
+/// M is L L^T by fp32. Y = Y - A X, and whatever `spoil` makes there. ||A||_2 = 1.
 template <class Exec>
 UpdatedSolve refined(PlainMatrix const& A, PlainMatrix const& B,
                      RefinementOptions const& options = {},
@@ -119,7 +119,7 @@ void spare_products() {
 }
 TYPED_TEST(ResidualUpdates, SpareProductsInFp64) { spare_products<TypeParam>(); }
 
-// Whatever an update does, and says of its error, no claim of it is taken for a solution.
+// Whatever an update does, and says about its error, its claim alone is no solution.
 template <class Exec>
 void claims_are_proved() {
   std::size_t const n = 90;
