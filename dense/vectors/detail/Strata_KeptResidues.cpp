@@ -80,7 +80,7 @@ void sum_along_columns(Exec const& exec, ScaledTriangle<Exec> const& H, double c
       });
 }
 
-// The block of H with these rows and columns, all of it if it lies on the diagonal.
+// The block of H with these rows and columns; on the diagonal both triangles.
 template <class Exec>
 void copy_scaled_block(Exec const& exec, ScaledTriangle<Exec> const& H, std::int64_t p0,
                        std::int64_t q0, MatrixRef<typename Exec::memory_space> const& target) {
