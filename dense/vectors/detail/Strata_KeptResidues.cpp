@@ -80,7 +80,7 @@ void sum_along_columns(Exec const& exec, ScaledTriangle<Exec> const& H, double c
       });
 }
 
-// The block of H with these rows and columns, both triangles if it lies on the diagonal.
+// The block of H with these rows and columns; on the diagonal both triangles.
 template <class Exec>
 void copy_scaled_block(Exec const& exec, ScaledTriangle<Exec> const& H, std::int64_t p0,
                        std::int64_t q0, MatrixRef<typename Exec::memory_space> const& target) {
@@ -125,9 +125,10 @@ KeptResidues<Exec>::KeptResidues(Exec const& exec, IntegerBlas<Exec>& integers, 
       edge_(edge > 0             ? edge
             : runs_on_host<Exec> ? 512
                                  : 8192),
+      most_columns_(most_columns),
       moduli_(moduli) {
   if (n_ == 0) return;
-  take_memory(most_columns);
+  take_memory();
   std::int64_t const of_tile = std::min(IntegerBlas<Exec>::padded(n_), edge_);
   Buffer<Exec> const passing(exec_, "strata::dense::kept_residues::passing",
                              std::max(whole_lines(of_tile * of_tile, sizeof(double)),
@@ -135,21 +136,22 @@ KeptResidues<Exec>::KeptResidues(Exec const& exec, IntegerBlas<Exec>& integers, 
   double const largest = measure_rows(uplo, A, d);
   error_ = 2 * traits(integer_precision(moduli)).unit_roundoff * std::sqrt(largest);
   take_rows(uplo, A, d, reinterpret_cast<double*>(passing.data()));
+  warm_up();
 }
 
 template <class Exec>
-void KeptResidues<Exec>::take_memory(std::int64_t most_columns) {
+void KeptResidues<Exec>::take_memory() {
   std::int64_t const ld = (n_ + 127) / 128 * 128,
                      of_rows = ld * (IntegerBlas<Exec>::padded(n_) + 16),
-                     of_columns = ld * (IntegerBlas<Exec>::padded(most_columns) + 16);
+                     of_columns = ld * (IntegerBlas<Exec>::padded(most_columns_) + 16);
   kept_ =
       Buffer<Exec>(exec_, "strata::dense::kept_residues::rows", whole_lines(moduli_ * of_rows, 1));
   rows_ = {reinterpret_cast<std::int8_t*>(kept_.data()), n_, n_, ld, of_rows, moduli_};
   std::size_t const parts[] = {
       whole_lines(moduli_ * of_columns, 1), whole_lines(n_, sizeof(RowUnit)),
-      whole_lines(most_columns, sizeof(RowUnit)), whole_lines(n_, sizeof(double)),
+      whole_lines(most_columns_, sizeof(RowUnit)), whole_lines(n_, sizeof(double)),
       whole_lines(moduli_ * std::min(IntegerBlas<Exec>::padded(n_), edge_) *
-                      IntegerBlas<Exec>::padded(most_columns),
+                      IntegerBlas<Exec>::padded(most_columns_),
                   sizeof(std::int32_t))};
   std::size_t bytes = 0;
   for (std::size_t const part : parts) bytes += part;
@@ -199,23 +201,51 @@ void KeptResidues<Exec>::take_rows(Uplo uplo, ConstMatrixRef<memory_space> const
     }
 }
 
+// A library chooses its algorithm by time, for each number of columns. It does so here, with fewer
+// rows than a product has.
+template <class Exec>
+void KeptResidues<Exec>::warm_up() {
+  constexpr std::int64_t rows = 2048;
+  if (!runs_on_host<Exec>) multiply(0, std::min(rows, n_), most_columns_);
+}
+
+// A half, a quarter and so on of all columns, that is at least these: few numbers of columns, each
+// of which a library has to get to know.
+template <class Exec>
+std::int64_t KeptResidues<Exec>::multiplied(std::int64_t cols) const {
+  constexpr std::int64_t few = 128;
+  std::int64_t result = runs_on_host<Exec> ? cols : most_columns_;
+  while (result > few && (result + 1) / 2 >= cols) result = (result + 1) / 2;
+  return result;
+}
+
+// The sums of rows [row, row + rows) and so many columns.
+template <class Exec>
+auto KeptResidues<Exec>::multiply(std::int64_t row, std::int64_t rows, std::int64_t cols) -> Sums {
+  constexpr std::int64_t terms = 65536;
+  std::int64_t const ld = IntegerBlas<Exec>::padded(rows);
+  Sums sums{sums_, rows, cols, ld, ld * IntegerBlas<Exec>::padded(cols), moduli_};
+  Planes X = columns_;
+  X.rows = cols;
+  for (std::int64_t k = 0; k < n_; k += terms) {
+    std::int64_t const depth = std::min(terms, n_ - k);
+    integers_.multiply(rows_.row_block(row, rows).depth_block(k, depth), X.depth_block(k, depth),
+                       sums, k > 0);
+  }
+  return sums;
+}
+
 template <class Exec>
 void KeptResidues<Exec>::subtract(Block const& X, Block const& Y) {
-  constexpr std::int64_t terms = 65536;
   auto const cols = static_cast<std::int64_t>(X.extent(1));
   if (n_ == 0 || cols == 0) return;
   integers_.measure_units(matrix_ref(X), Op::Trans, moduli_, column_units_);
   columns_.rows = cols;
   integers_.residues(matrix_ref(X), Op::Trans, column_units_, columns_);
   for (std::int64_t i = 0; i < n_; i += edge_) {
-    std::int64_t const rows = std::min(edge_, n_ - i), ld = IntegerBlas<Exec>::padded(rows);
-    ModularSums<memory_space> sums{sums_,  rows, cols, ld, ld * IntegerBlas<Exec>::padded(cols),
-                                   moduli_};
-    for (std::int64_t k = 0; k < n_; k += terms) {
-      std::int64_t const depth = std::min(terms, n_ - k);
-      integers_.multiply(rows_.row_block(i, rows).depth_block(k, depth),
-                         columns_.depth_block(k, depth), sums, k > 0);
-    }
+    std::int64_t const rows = std::min(edge_, n_ - i);
+    Sums sums = multiply(i, rows, multiplied(cols));
+    sums.cols = cols;
     integers_.combine(sums, row_units_ + i, column_units_, {-1, 1},
                       matrix_ref(Y).block(i, 0, rows, cols));
   }

@@ -51,13 +51,18 @@ class KeptResidues {
 
  private:
   using Planes = ResiduePlanes<memory_space>;
-  void take_memory(std::int64_t most_columns);
+  using Sums = ModularSums<memory_space>;
+  void take_memory();
   double measure_rows(Uplo uplo, ConstMatrixRef<memory_space> const& A, Scaling const& d);
   void take_rows(Uplo uplo, ConstMatrixRef<memory_space> const& A, Scaling const& d, double* tile);
 
+  void warm_up();
+  std::int64_t multiplied(std::int64_t cols) const;
+  Sums multiply(std::int64_t row, std::int64_t rows, std::int64_t cols);
+
   ExecutionSpace exec_;
   IntegerBlas<ExecutionSpace>& integers_;
-  std::int64_t n_, edge_;
+  std::int64_t n_, edge_, most_columns_;
   int moduli_;
   double error_ = 0;
   Buffer<ExecutionSpace> kept_, room_;

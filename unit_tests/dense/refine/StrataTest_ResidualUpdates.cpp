@@ -119,7 +119,7 @@ void spare_products() {
 }
 TYPED_TEST(ResidualUpdates, SpareProductsInFp64) { spare_products<TypeParam>(); }
 
-// Whatever an update does, and says about its error, its claim alone is no solution.
+// Whatever an update does, and says of its error, no claim is taken for a solution.
 template <class Exec>
 void claims_are_proved() {
   std::size_t const n = 90;

@@ -49,7 +49,7 @@ struct KeptProduct {
 template <class Exec>
 KeptProduct subtract_product(PlainMatrix const& A, std::vector<double> const& d,
                              PlainMatrix const& X, PlainMatrix const& Y, Uplo uplo, int moduli,
-                             std::int64_t edge = 0) {
+                             std::int64_t edge = 0, std::int64_t room = 1) {
   Exec const exec;
   auto const a = OnDevice<Exec>::copy(stored_triangle_of(A, uplo), 3),
              x = OnDevice<Exec>::copy(X, 2), y = OnDevice<Exec>::copy(Y, 1);
@@ -60,7 +60,7 @@ KeptProduct subtract_product(PlainMatrix const& A, std::vector<double> const& d,
       Kokkos::create_mirror_view_and_copy(typename Exec::memory_space(), on_host);
   IntegerBlas<Exec> integers(exec);
   KeptResidues<Exec> kept(exec, integers, uplo, matrix_ref(a), d.empty() ? Scaling() : scaling,
-                          moduli, static_cast<std::int64_t>(X.cols) + 1, edge);
+                          moduli, static_cast<std::int64_t>(X.cols) + room, edge);
   kept.subtract(x, y);
   exec.fence("strata::test::kept_residues");
   return {OnDevice<Exec>::read(y), kept.error()};
@@ -112,6 +112,7 @@ void is_as_precise_as_said(std::size_t n, std::size_t cols, int moduli, bool sca
     if (n >= 100 && moduli < 12) {
       EXPECT_GE(off, error / 40) << "a bound that says little";
     }
+    EXPECT_EQ(subtract_product<Exec>(A, d, X, Y, uplo, moduli, 0, 700).Y.data, found.data);
     for (std::int64_t const edge : {16, 48})
       EXPECT_EQ(subtract_product<Exec>(A, d, X, Y, uplo, moduli, edge).Y.data, found.data) << edge;
   }
