@@ -110,6 +110,11 @@ TEST(HessenbergLeastSquares, TellsWhatTheLastDecadeAdded) {
   ASSERT_EQ(last.size(), 2u);
   EXPECT_EQ(last[0], all[0] - first[0]);
   EXPECT_EQ(last[1], all[1]);
+  HessenbergLeastSquares slow(1);
+  for (Column const& column : {Column{1, 0.5}, {0, 1, 0.1}, {0, 0, 1, 0.4}}) append(slow, column);
+  auto const both = slow.last_decade();  // 0.45, 0.050, 0.019 are left: two columns gain the decade
+  ASSERT_EQ(both.size(), 3u);
+  EXPECT_EQ(both[1], slow.minimiser()[1]);
 }
 
 }  // namespace

@@ -152,16 +152,18 @@ TYPED_TEST(OocSolve, KeepsItsFactorWhereThereIsNoMemoryToClimb) {
 
 // The k-th allocation fails, k = 1, 2, ...: a MemoryError, or the best X so far and its true error;
 // afterwards the object works.
-TYPED_TEST(OocSolve, SurvivesFailingAllocationsInAClimb) {
-  System<TypeParam> const s(hard(64, 1.8));
+template <class Exec>
+void survives_failing_allocations(double nu, Rung first, dense::RefinementOptions const& how) {
+  System<Exec> const s(hard(64, nu));
   int climbed = 0, best = 0;
   for (std::int64_t k = 1;; ++k) {
     auto factor = s.factor(coarse);
+    ASSERT_EQ(factor.report().rung, first);
     bool failed = false;
     {
       FailingAllocations failing(k);
       try {
-        auto const report = factor.solve(s.exec, s.device_B, s.X, {.refine = Refine::Classical});
+        auto const report = factor.solve(s.exec, s.device_B, s.X, how);
         EXPECT_LE(s.error(), 2 * report.backward_error + 0x1p-51);
         climbed += report.climbs > 0;
         best += !report.obstacle.empty();
@@ -181,6 +183,14 @@ TYPED_TEST(OocSolve, SurvivesFailingAllocationsInAClimb) {
   }
   EXPECT_GT(climbed, 0);
   EXPECT_GT(best, 0);
+}
+TYPED_TEST(OocSolve, SurvivesFailingAllocationsInAClimb) {
+  survives_failing_allocations<TypeParam>(1.8, Rung::AsAsked, {.refine = Refine::Classical});
+}
+// Where the climb gives up the factor's tiles, the rung that held is made again, not the first.
+TYPED_TEST(OocSolve, SurvivesFailingAllocationsInASecondClimb) {
+  survives_failing_allocations<TypeParam>(2.0, Rung::StricterAccuracy,
+                                          {.refine = Refine::Classical, .max_iterations = 1});
 }
 
 // A climb would read what X has overwritten.

@@ -85,6 +85,23 @@ TYPED_TEST(LogDeterminant, CorrectsASinglePrecisionFactor) {
   corrects_a_single_precision_factor<TypeParam>();
 }
 
+// For a diagonal matrix each probe of signs has z' f(A) z = tr f(A), and the variance that is
+// stated is 2 tr log(A)^2 over the probes.
+TYPED_TEST(LogDeterminant, StatesTheVarianceOfSigns) {
+  std::size_t const n = 80;
+  PlainMatrix A(n, n), L(n, n);
+  double exact = 0, squares = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    A(i, i) = std::exp(std::sin(static_cast<double>(i)));
+    L(i, i) = 1;
+    exact += std::log(A(i, i));
+    squares += std::log(A(i, i)) * std::log(A(i, i));
+  }
+  auto const result = estimate<TypeParam>(A, L, {.probes = 8});
+  EXPECT_NEAR(result.value, exact, result.quadrature_error + 1e-12);
+  EXPECT_NEAR(result.standard_error, std::sqrt(2 * squares / 8), 0.02 * result.standard_error);
+}
+
 // M has eigenvalues that are off by up to a factor of 100.
 template <class Exec>
 void corrects_a_poor_factor() {

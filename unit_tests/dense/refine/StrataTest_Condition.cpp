@@ -34,6 +34,29 @@ HostMatrix hilbert(std::int64_t n) {
   return A;
 }
 
+// Of eight rows with a large diagonal entry and three columns of signs, the rows are looked at
+// first. To the signs of the largest image each column contributes half of its norm, which the
+// third look finds.
+TEST(NormEstimate, LooksAThirdTimeWhereAGradientPointsElsewhere) {
+  constexpr std::int64_t n = 203, columns = 3, large = 11;
+  auto const multiply = [&](std::vector<double>& V) {
+    std::vector<double> const x = V;
+    std::ranges::fill(V, 0.0);
+    for (std::size_t begin = 0; begin < V.size(); begin += n) {
+      for (std::size_t i = columns; i < large; ++i) V[begin + i] = 40 * x[begin + i];
+      for (std::size_t i = large; i < n; ++i)
+        for (std::size_t k = 0; k < columns; ++k) {
+          double const sign = (i >> k) & 1u ? -1 : 1;
+          V[begin + i] += sign * x[begin + k];
+          V[begin + k] += sign * x[begin + i];
+        }
+    }
+  };
+  auto const estimate = strata::dense::detail::estimate_norm(n, multiply);
+  EXPECT_EQ(estimate.value, n - large);
+  EXPECT_EQ(estimate.applications, 3);
+}
+
 TEST(NormEstimate, IsNearTheNormOfAnySymmetricMatrix) {
   for (unsigned seed = 1; seed <= 30; ++seed) {
     auto const n = static_cast<std::int64_t>(1 + seed % 37);

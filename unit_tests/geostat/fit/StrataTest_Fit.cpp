@@ -287,6 +287,16 @@ TYPED_TEST(FitTest, PassesOnWhatACallbackThrows) {
             "enough");
 }
 
+// A tenth of what neighbours are apart, or, where few places are all far apart, a hundredth of the
+// extent.
+TEST(FitOptions, ARangeMayBeAsSmallAsPlacesTell) {
+  auto const corners =
+      default_fit_options({{0, 1, 0, 1}, {0, 0, 1, 1}, Metric::Euclidean}, some_values(4));
+  EXPECT_DOUBLE_EQ(corners.lower.range, corners.upper.range / 1000);
+  auto const many = default_fit_options(synthetic_locations(400), some_values(400));
+  EXPECT_LT(many.lower.range, 0.5 * many.upper.range / 1000);
+}
+
 TEST(FitOptions, DefaultsHoldTheStart) {
   for (Metric const metric : {Metric::Euclidean, Metric::GreatCircle}) {
     Locations at = synthetic_locations(50);

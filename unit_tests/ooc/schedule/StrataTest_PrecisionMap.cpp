@@ -71,6 +71,8 @@ TEST(PrecisionMap, BoundsTheProductsOfATileByTheOperandRule) {
   norms.squares[tile_number(2, 0, 3)] = 1e-2;
   PrecisionRule rule{1e-3};
   EXPECT_EQ(precision_map(norms, rule).at(2, 0), Precision::fp16);
+  EXPECT_EQ(precision_map(norms, rule).at(1, 0),
+            Precision::fp16);  // which meets others, not itself
   rule.operand_rule = false;
   EXPECT_EQ(precision_map(norms, rule).at(2, 0), Precision::fp8_e4m3);
 }

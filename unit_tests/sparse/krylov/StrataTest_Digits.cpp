@@ -4,7 +4,9 @@
 #include "sparse/StrataTest_SparseSystem.hpp"
 #include "sparse/krylov/StrataTest_AllSolvers.hpp"
 #include <sparse/Strata_SparseSolver.hpp>
+#include <sparse/krylov/Strata_ConjugateGradients.hpp>
 #include <sparse/krylov/detail/Strata_ConditionBound.hpp>
+#include <sparse/krylov/detail/Strata_ResidualNorms.hpp>
 #include <sparse/matrix/Strata_MatrixProperties.hpp>
 
 #include <gtest/gtest.h>
@@ -127,6 +129,47 @@ TYPED_TEST(DigitsTest, GoesOnWhereFewDigitsWouldBeRight) {
   auto const plain = SparseSolver<TypeParam>(system.exec, system.A)
                          .solve_in_order(system.exec, system.b, system.x);
   EXPECT_GT(plain.relative_residual, 1e-13);
+}
+
+// What CG says of diag(d) x = b after so many iterations from 0.
+template <class Exec>
+KrylovReport diagonal_solve(std::vector<double> const& d, std::vector<double> const& b,
+                            std::int64_t most) {
+  HostRows rows;
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    rows.add(static_cast<std::int64_t>(i), d[i]);
+    rows.end_row();
+  }
+  System<Exec> system(rows, test_ranks());
+  auto const& A = system.A;
+  A.gather(system.exec, to_device<double>(system.exec, b), system.b);
+  KrylovOptions options;
+  options.max_iterations = most;
+  options.norm_A = *std::ranges::max_element(d);
+  strata::sparse::detail::ResidualNorms<Exec> const norms{
+      {},
+      options.norm_A,
+      options.norm_A,
+      {},
+      A.template allocate<double>(system.exec, "strata::test::spare"),
+      A.template allocate<double>(system.exec, "strata::test::step")};
+  return ConjugateGradients<Exec, double>(system.exec, A, {}, options)
+      .solve(system.exec, system.b, system.x, &norms);
+}
+
+// x moved by d while r went from b to b - A d, so that ||A d|| is at most the sum of both norms.
+TYPED_TEST(DigitsTest, TheConditionIsAtLeastWhatOneStepTells) {
+  if (test_ranks().size() > 1) return;
+  // One step: alpha = 25 / 27, r = (6, -18) / 27.
+  auto const report = diagonal_solve<TypeParam>({1, 1.8}, {3, 1}, 1);
+  EXPECT_NEAR(report.condition, 1.8 * 75 / 99, 1e-14);
+  // alpha = 101 / 111: 1.1 times 9.10 over 10.09 would be a condition below 1.
+  EXPECT_EQ(diagonal_solve<TypeParam>({1, 1.1}, {1, 10}, 1).condition, 1);
+}
+
+TYPED_TEST(DigitsTest, NoErrorIsBelowRounding) {
+  if (test_ranks().size() > 1) return;
+  EXPECT_EQ(diagonal_solve<TypeParam>({1, 1, 1}, {3, 1, 2}, 5).forward_error, 0x1p-53);
 }
 
 TYPED_TEST(DigitsTest, NothingIsSaidWhereNothingIsKnown) {
