@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Strata authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Refinements whose residuals follow the iterate by products that are less precise.
+#include "StrataTest_FailingAllocations.hpp"
 #include "StrataTest_Matchers.hpp"
 #include "StrataTest_ResidualNorms.hpp"
 #include "StrataTest_Spaces.hpp"
@@ -16,6 +17,8 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -214,6 +217,47 @@ void solve_to_fp64(bool scaled) {
 TYPED_TEST(ResidualUpdates, SolveToFp64ByIntegersOfTheMatrix) { solve_to_fp64<TypeParam>(false); }
 TYPED_TEST(ResidualUpdates, SolveToFp64ByIntegersOfAMatrixThatIsScaled) {
   solve_to_fp64<TypeParam>(true);
+}
+
+// Each piece of the integers' memory may be what there is none for.
+TYPED_TEST(ResidualUpdates, DoWithoutWhereThereIsNoMemory) {
+  std::size_t const n = 60;
+  PlainMatrix const A = with_spectrum(geometric_spectrum(n, 1e5)), B = random_numbers(n, 3);
+  PlainMatrix expected, X;
+  (void)solve_by_factor<TypeParam>(A, B, LayerList{Precision::fp32}, 0, expected);
+  for (char const* const piece : {"rows", "room", "passing"}) {
+    FailingAllocations failing(std::string("strata::dense::kept_residues::") + piece,
+                               [] { return true; });
+    auto const report = solve_by_factor<TypeParam>(A, B, LayerList{Precision::fp32}, 7, X);
+    EXPECT_TRUE(failing.failed()) << piece;
+    EXPECT_TRUE(report.converged && report.obstacle.empty());
+    EXPECT_EQ(report.refinement.updates, 0);
+    EXPECT_EQ(X.data, expected.data);
+  }
+}
+
+TYPED_TEST(ResidualUpdates, RefuseWhatIsNotFiniteAndDoNothingWithNothing) {
+  PlainMatrix const A = with_spectrum(geometric_spectrum(30, 1e5));
+  LayerList const layers{Precision::fp32};
+  for (double const bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    PlainMatrix B = random_numbers(30, 4), X;
+    B(7, 2) = bad;
+    EXPECT_TRUE(throws_with<ValueError>("column 2 of B holds a non-finite number, in row 7", [&] {
+      (void)solve_by_factor<TypeParam>(A, B, layers, 7, X);
+    }));
+  }
+  PlainMatrix X;
+  for (auto const& [order, cols] : {std::pair{0, 3}, {30, 0}}) {
+    auto const size = static_cast<std::size_t>(order);
+    EXPECT_TRUE(solve_by_factor<TypeParam>(order > 0 ? A : PlainMatrix(0, 0),
+                                           PlainMatrix(size, static_cast<std::size_t>(cols)),
+                                           layers, 7, X)
+                    .converged);
+  }
+  PlainMatrix const zeros(30, 3);
+  EXPECT_TRUE(solve_by_factor<TypeParam>(A, zeros, layers, 7, X).converged);
+  EXPECT_EQ(X.data, zeros.data);
 }
 
 TYPED_TEST(ResidualUpdates, RefuseOtherNumbersOfModuli) {
