@@ -36,8 +36,8 @@ template <class Space>
 class ConditioningBlocksTest : public testing::Test {};
 TYPED_TEST_SUITE(ConditioningBlocksTest, strata::test::Spaces, strata::test::SpaceNames);
 
-// Places of several kinds: spread out, in clusters of very different sizes, mostly in one small
-// ball, on a line. Or many copies, a grid with many ties, a cube.
+// Places of several kinds: spread out, in clusters of very different sizes, most in one small ball,
+// on a line. Or many copies, a grid with many ties, places in a cube.
 Locations some_places(std::string const& kind, std::int64_t n) {
   Locations at = synthetic_locations(n, 5);
   at.numbers.clear();

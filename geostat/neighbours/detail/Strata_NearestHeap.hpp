@@ -59,7 +59,8 @@ class NearestHeap {
     ranks_[at(k)] = entry.rank;
   }
   KOKKOS_FUNCTION static bool is_before(Entry const& a, Entry const& b) {
-    return a.distance < b.distance || (a.distance == b.distance && a.rank < b.rank);
+    // without branches, which nobody can predict
+    return (a.distance < b.distance) | ((a.distance == b.distance) & (a.rank < b.rank));
   }
   KOKKOS_FUNCTION void make() {
     for (int k = size_ / 2 - 1; k >= 0; --k) sink(k, size_, get(k));
@@ -67,7 +68,7 @@ class NearestHeap {
   // From k on down to where a heap of n entries has it.
   KOKKOS_FUNCTION void sink(int k, int n, Entry const& entry) {
     for (int child = 2 * k + 1; child < n; child = 2 * k + 1) {
-      if (child + 1 < n && is_before(get(child), get(child + 1))) ++child;
+      if (child + 1 < n) child += is_before(get(child), get(child + 1)) ? 1 : 0;
       if (!is_before(entry, get(child))) break;
       put(k, get(child));
       k = child;

@@ -7,6 +7,7 @@
 #include <geostat/neighbours/detail/Strata_NearestHeap.hpp>
 #include <geostat/neighbours/detail/Strata_PlacesInSpace.hpp>
 
+#include <Kokkos_BitManipulation.hpp>
 #include <Kokkos_Core.hpp>
 
 #include <bit>
@@ -20,7 +21,7 @@ namespace strata::geostat::detail {
 /// found.
 template <class Space, int D>
 struct NeighbourTree {
-  static constexpr std::int64_t leaf = 8;  ///< places of one
+  static constexpr std::int64_t leaf = 16;  ///< places in one
   struct Node {
     Place<D> low, high;
     std::int32_t least;  // rank
@@ -99,23 +100,29 @@ struct NeighbourTree {
   KOKKOS_FUNCTION double distance_to(std::int64_t k, Place<D> const& here,
                                      std::int32_t limit) const {
     Node const& node = nodes(k);
-    if (node.least >= limit) return Kokkos::Experimental::infinity_v<double>;
     double sum = 0;
     for (int d = 0; d < D; ++d) {
       double const below = node.low.at[d] - here.at[d], above = here.at[d] - node.high.at[d];
       sum = vendor::add_square(sum, Kokkos::max(Kokkos::max(below, above), 0.0));
     }
-    return sum;
+    return node.least < limit ? sum : Kokkos::Experimental::infinity_v<double>;
   }
 
   template <bool dense>
   KOKKOS_FUNCTION void see_leaf(std::int64_t number, Place<D> const& here, std::int32_t limit,
                                 NearestHeap<dense>& nearest) const {
-    std::int64_t const begin = number * leaf, end = Kokkos::min(begin + leaf, count);
-    for (std::int64_t i = begin; i < end; ++i) {
-      double const distance = squared_distance(places(i), here);
-      std::int32_t const rank = ranks(i);
-      if ((distance <= nearest.reach()) & (rank < limit)) nearest.offer(distance, rank);
+    std::int64_t const begin = number * leaf, rest = count - begin;
+    int const size = static_cast<int>(rest < leaf ? rest : leaf);
+    double distances[leaf];
+    unsigned near = 0;  // bits of those that may be among them: branches on each cost more
+    for (int k = 0; k < size; ++k) {
+      distances[k] = squared_distance(places(begin + k), here);
+      bool const is_near = (distances[k] <= nearest.reach()) & (ranks(begin + k) < limit);
+      near |= (is_near ? 1u : 0u) << k;
+    }
+    for (; near != 0; near &= near - 1) {
+      int const k = Kokkos::countr_zero(near);
+      nearest.offer(distances[k], ranks(begin + k));
     }
   }
 };
