@@ -50,6 +50,12 @@ struct CholeskyOptions {
   std::function<void(double)> on_progress = {};
 };
 
+/// What is measured of a result.
+enum class Measure {
+  Nothing,  ///< what is known already is told
+  Error,    ///< a bound of its error
+};
+
 /// A block of the factor, which is stored in one format.
 struct CholeskyBlock {
   /// place and size; only the lower triangle of a diagonal block counts
@@ -260,11 +266,14 @@ class CholeskyFactor {
   /// Shape    X: n x n View, LayoutLeft or LayoutRight, any padding. It must not overlap A.
   /// Sync     fences `exec`. Cost 2 n^3/3 flops. With A equilibrated and a tolerance above e, which
   ///          then is likely and no bound, in fp32 (fp16_split on devices), 4 n^2 bytes; else fp64.
+  ///          NaN is returned, and six solves with eight columns are saved, if the error of an
+  ///          inverse in fp64 is not known and is not to be measured.
   /// Throws   as `inverse_diagonal`; ValueError if the tolerance is negative.
   /// Source   Du Croz and Higham, IMA J. Numer. Anal. 12 (1992), doi:10.1093/imanum/12.1.1.
   template <class OutView>
-  double inverse(ExecutionSpace const& exec, OutView const& X, double tolerance = 0) {
-    return write_inverse(exec, strided_matrix<ExecutionSpace, double>(X), tolerance);
+  double inverse(ExecutionSpace const& exec, OutView const& X, double tolerance = 0,
+                 Measure measure = Measure::Error) {
+    return write_inverse(exec, strided_matrix<ExecutionSpace, double>(X), tolerance, measure);
   }
   /// values[k] = (A^-1)_ij, i = rows[k], j = cols[k]. Returns e, as `inverse`.
   ///
@@ -328,8 +337,8 @@ class CholeskyFactor {
   void apply_half(ExecutionSpace const& exec, Half half, StridedMatrix<double const> const& B,
                   StridedMatrix<double> const& X);
   double write_inverse_diagonal(ExecutionSpace const& exec, StridedMatrix<double> const& x);
-  double write_inverse(ExecutionSpace const& exec, StridedMatrix<double> const& X,
-                       double tolerance);
+  double write_inverse(ExecutionSpace const& exec, StridedMatrix<double> const& X, double tolerance,
+                       Measure measure);
   double write_quadratic_form(ExecutionSpace const& exec, StridedMatrix<double const> const& B,
                               StridedMatrix<double> const& Q, bool diagonal_alone);
   void update_with(ExecutionSpace const& exec, StridedMatrix<double const> const& V);

@@ -179,7 +179,7 @@ class MoreThanSolves:
         x = np.empty(self._core.order)
         return WithError(x, self._core.inverse_diagonal(x))
 
-    def inverse(self, out: Any = None, *, tolerance: float = 0.0) -> WithError:
+    def inverse(self, out: Any = None, *, tolerance: float = 0.0, with_error: bool = True) -> WithError:
         """A^-1 as a whole. `solve` is faster and more accurate for what is multiplied by it.
 
         Parameters
@@ -188,11 +188,13 @@ class MoreThanSolves:
             Where it goes, in C or Fortran order, with any padding. By default a new array.
         tolerance : float
             An error that is small enough. Above 0 the inverse of an equilibrated matrix is made in fp32, on GPUs by fp16_split products. If its error is larger, or there is no memory for it, it is made in fp64.
+        with_error : bool
+            Measure the error of an inverse in fp64, for six solves with eight columns.
 
         Returns
         -------
         WithError
-            The array, both triangles, and its error.
+            The array, both triangles, and its error, which is NaN where it is not known.
 
         References
         ----------
@@ -201,7 +203,7 @@ class MoreThanSolves:
         n = self._core.order
         result = np.empty((n, n), order="F") if out is None else out
         room = _arrays.as_output_operand("out", result, (n, n))
-        return WithError(result, self._core.inverse(_arrays.given(room, self._stream), float(tolerance)))
+        return WithError(result, self._core.inverse(_arrays.given(room, self._stream), float(tolerance), with_error))
 
     def inverse_entries(self, rows: Indices, cols: Indices) -> WithError:
         """Numbers of A^-1 at these places.
