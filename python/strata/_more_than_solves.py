@@ -189,20 +189,19 @@ class MoreThanSolves:
         tolerance : float
             An error that is small enough. Above 0 the inverse of an equilibrated matrix is made in fp32, on GPUs by fp16_split products. If its error is larger, or there is no memory for it, it is made in fp64.
         with_error : bool
-            Measure the error of an inverse in fp64, for six solves with eight columns.
+            Measure the error of an inverse in fp64, for six solves with eight columns. Without, an error that is not known is NaN.
 
         Returns
         -------
         WithError
-            The array, both triangles, and its error, which is NaN where it is not known.
+            The array, both triangles, and its error.
 
         References
         ----------
         Du Croz and Higham, IMA J. Numer. Anal. 12 (1992), doi:10.1093/imanum/12.1.1.
         """
-        n = self._core.order
-        result = np.empty((n, n), order="F") if out is None else out
-        room = _arrays.as_output_operand("out", result, (n, n))
+        result = np.empty((self._core.order, self._core.order), order="F") if out is None else out
+        room = _arrays.as_output_operand("out", result, (self._core.order, self._core.order))
         return WithError(result, self._core.inverse(_arrays.given(room, self._stream), float(tolerance), with_error))
 
     def inverse_entries(self, rows: Indices, cols: Indices) -> WithError:
@@ -371,8 +370,7 @@ class MoreThanSolves:
         -------
         ndarray of float64, (n, n)
         """
-        n = self._core.order
-        A = np.empty((n, n), order="F")
+        A = np.empty((self._core.order, self._core.order), order="F")
         self._core.matrix(A)
         lower = np.tril(A)
         return lower + np.tril(A, -1).T
