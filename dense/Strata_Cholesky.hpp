@@ -86,7 +86,7 @@ struct CholeskyReport {
 
 namespace detail {
 
-/// A as the View that `cholesky` takes, Target; a sentence for the compiler where A is none.
+/// A as the View that `cholesky` takes, Target, or a sentence for the compiler to say.
 template <class Target, class ViewType>
 Target fp64_view(ViewType const& A) {
   static_assert(Kokkos::is_view_v<ViewType>, "cholesky: the matrix must be a Kokkos::View");
@@ -181,8 +181,7 @@ class CholeskyFactor {
   /// Throws   ValueError if there is no factor.
   [[nodiscard]] bool needs_condition(ExecutionSpace const& exec, SolveReport const& solve);
 
-  /// Estimate log det A with an error bar; exact to rounding where all layers are fp64 or int8x14
-  /// to int8x16.
+  /// Estimate log det A with an error bar; exact to rounding for layers fp64, int8x14 to int8x16.
   ///
   /// Sync     fences `exec`.
   /// Throws   ValueError if there is no factor.
@@ -259,11 +258,13 @@ class CholeskyFactor {
   /// Shape    X: n x n View, LayoutLeft or LayoutRight, any padding. It must not overlap A.
   /// Sync     fences `exec`. Cost 2 n^3/3 flops. With A equilibrated and a tolerance above e, which
   ///          then is likely and no bound, in fp32 (fp16_split on devices), 4 n^2 bytes; else fp64.
+  ///          Measure::Nothing saves six solves with eight columns; an e that is not known is NaN.
   /// Throws   as `inverse_diagonal`; ValueError if the tolerance is negative.
   /// Source   Du Croz and Higham, IMA J. Numer. Anal. 12 (1992), doi:10.1093/imanum/12.1.1.
   template <class OutView>
-  double inverse(ExecutionSpace const& exec, OutView const& X, double tolerance = 0) {
-    return write_inverse(exec, strided_matrix<ExecutionSpace, double>(X), tolerance);
+  double inverse(ExecutionSpace const& exec, OutView const& X, double tolerance = 0,
+                 Measure measure = Measure::Error) {
+    return write_inverse(exec, strided_matrix<ExecutionSpace, double>(X), tolerance, measure);
   }
   /// values[k] = (A^-1)_ij, i = rows[k], j = cols[k]. Returns e, as `inverse`.
   ///
@@ -289,8 +290,7 @@ class CholeskyFactor {
   /// Sync     fences `exec`. Cost 4 n^2 k flops, n^3/3 at most. Memory: n^2 numbers that stay.
   /// Throws   as `inverse_diagonal`; ValueError if V V^T is out of range. There is still a factor.
   /// Source   Gill, Golub, Murray and Saunders, Math. Comp. 28 (1974),
-  ///          doi:10.1090/S0025-5718-1974-0343558-6; deviation: rotations are gathered to products
-  ///          on hosts, and on devices a row of V and L is reflected at once.
+  ///          doi:10.1090/S0025-5718-1974-0343558-6; deviation: hosts gather rotations to products.
   template <class InView>
   void rank_update(ExecutionSpace const& exec, InView const& V) {
     update_with(exec, strided_matrix<ExecutionSpace, double const>(V));
@@ -327,8 +327,8 @@ class CholeskyFactor {
   void apply_half(ExecutionSpace const& exec, Half half, StridedMatrix<double const> const& B,
                   StridedMatrix<double> const& X);
   double write_inverse_diagonal(ExecutionSpace const& exec, StridedMatrix<double> const& x);
-  double write_inverse(ExecutionSpace const& exec, StridedMatrix<double> const& X,
-                       double tolerance);
+  double write_inverse(ExecutionSpace const& exec, StridedMatrix<double> const& X, double tolerance,
+                       Measure measure);
   double write_quadratic_form(ExecutionSpace const& exec, StridedMatrix<double const> const& B,
                               StridedMatrix<double> const& Q, bool diagonal_alone);
   void update_with(ExecutionSpace const& exec, StridedMatrix<double const> const& V);

@@ -191,7 +191,7 @@ double CholeskyFactor<ExecutionSpace>::write_inverse_diagonal(ExecutionSpace con
 template <class ExecutionSpace>
 double CholeskyFactor<ExecutionSpace>::write_inverse(ExecutionSpace const& exec,
                                                      StridedMatrix<double> const& X,
-                                                     double tolerance) {
+                                                     double tolerance, Measure measure) {
   State& s = *state_;
   STRATA_REQUIRE(ValueError, tolerance >= 0, "inverse: the tolerance is ", tolerance,
                  ", must be >= 0");
@@ -214,7 +214,8 @@ double CholeskyFactor<ExecutionSpace>::write_inverse(ExecutionSpace const& exec,
   } catch (MemoryError const&) {  // fp64 needs little room but X
   }
   if (!(error <= tolerance) || std::isinf(error)) {
-    error = s.error_of_inverse();
+    bool const known = s.whitening >= 0 || measure == Measure::Error;
+    error = known ? s.error_of_inverse() : std::numeric_limits<double>::quiet_NaN();
     s.invert_factor(x);
     detail::LowerTriangle<ExecutionSpace>(*s.blas, s.n).square(x);
     scale_and_mirror(s.exec, s.analysis.d, X.data, ld, X.data, s.n, ld);
@@ -255,7 +256,7 @@ double CholeskyFactor<ExecutionSpace>::inverse_entries(ExecutionSpace const& exe
   auto const Y = s.block(whole ? s.n : static_cast<std::int64_t>(all.size()),
                          "strata::dense::cholesky::inverse");
   if (whole) {
-    (void)write_inverse(exec, {Y.data(), s.n, s.n, 1, s.n}, 0);
+    (void)write_inverse(exec, {Y.data(), s.n, s.n, 1, s.n}, 0, Measure::Nothing);
     gather(s.exec, Y, pairs, found);
   } else {
     set_unit_vectors(s.exec, index, Y);
@@ -308,7 +309,7 @@ double CholeskyFactor<ExecutionSpace>::write_quadratic_form(ExecutionSpace const
   template double CholeskyFactor<Exec>::write_inverse_diagonal(Exec const&,                      \
                                                                StridedMatrix<double> const&);    \
   template double CholeskyFactor<Exec>::write_inverse(Exec const&, StridedMatrix<double> const&, \
-                                                      double);                                   \
+                                                      double, Measure);                          \
   template double CholeskyFactor<Exec>::State::invert_in_fp32(                                   \
       MatrixRef<Exec::memory_space> const&, double);                                             \
   template double CholeskyFactor<Exec>::inverse_entries(                                         \

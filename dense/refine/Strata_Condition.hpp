@@ -14,6 +14,12 @@
 
 namespace strata::dense {
 
+/// What is measured of a result.
+enum class Measure {
+  Nothing,  ///< what is known already is told
+  Error,    ///< a bound of its error
+};
+
 /// How much errors are magnified by a system A X = B.
 struct ConditionEstimate {
   /// ||H||_1 ||H^-1||_1, H = D A D the equilibrated matrix (A, if it is not): never above the true

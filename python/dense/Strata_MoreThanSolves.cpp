@@ -78,16 +78,18 @@ double whitening_error(Shared const& factor) {
   });
 }
 
-double inverse(Shared const& factor, OutAnywhere const& X, double tolerance) {
+double inverse(Shared const& factor, OutAnywhere const& X, double tolerance, bool with_error) {
   auto const x = detail::require_stored("out", X);
-  return detail::work_with(
-      factor, flops(x.rows, x.rows, 2.0 / 3), [kept = Kept(X), x, tolerance](c::DenseFactor& work) {
-        detail::Columns<double> const result(work.exec, x, c::Part::None);
-        double const error = work.factor.inverse(work.exec, result.view(), tolerance);
-        result.write_back(work.exec);
-        work.exec.fence("strata::python: the inverse is written");
-        return error;
-      });
+  return detail::work_with(factor, flops(x.rows, x.rows, 2.0 / 3),
+                           [kept = Kept(X), x, tolerance, with_error](c::DenseFactor& work) {
+                             detail::Columns<double> const result(work.exec, x, c::Part::None);
+                             double const error = work.factor.inverse(
+                                 work.exec, result.view(), tolerance,
+                                 with_error ? dense::Measure::Error : dense::Measure::Nothing);
+                             result.write_back(work.exec);
+                             work.exec.fence("strata::python: the inverse is written");
+                             return error;
+                           });
 }
 
 // The numbers of a View on the device are written to an array.
@@ -214,7 +216,7 @@ void bind_more_than_solves(nb::class_<KeptFactor>& factor) {
       .def("whiten_transposed", &whiten_transposed, "b"_a.noconvert(), "out"_a.noconvert())
       .def("sample", &sample, "z"_a.noconvert(), "out"_a.noconvert())
       .def("whitening_error", &whitening_error)
-      .def("inverse", &inverse, "out"_a.noconvert(), "tolerance"_a)
+      .def("inverse", &inverse, "out"_a.noconvert(), "tolerance"_a, "with_error"_a)
       .def("inverse_diagonal", &inverse_diagonal, "x"_a.noconvert())
       .def("inverse_entries", &inverse_entries, "rows"_a, "cols"_a, "x"_a.noconvert())
       .def("quadratic_form", &quadratic_form, "b"_a.noconvert(), "q"_a.noconvert())

@@ -179,7 +179,7 @@ class MoreThanSolves:
         x = np.empty(self._core.order)
         return WithError(x, self._core.inverse_diagonal(x))
 
-    def inverse(self, out: Any = None, *, tolerance: float = 0.0) -> WithError:
+    def inverse(self, out: Any = None, *, tolerance: float = 0.0, with_error: bool = True) -> WithError:
         """A^-1 as a whole. `solve` is faster and more accurate for what is multiplied by it.
 
         Parameters
@@ -188,6 +188,8 @@ class MoreThanSolves:
             Where it goes, in C or Fortran order, with any padding. By default a new array.
         tolerance : float
             An error that is small enough. Above 0 the inverse of an equilibrated matrix is made in fp32, on GPUs by fp16_split products. If its error is larger, or there is no memory for it, it is made in fp64.
+        with_error : bool
+            Measure the error of an inverse in fp64, for six solves with eight columns. Without, an error that is not known is NaN.
 
         Returns
         -------
@@ -198,10 +200,9 @@ class MoreThanSolves:
         ----------
         Du Croz and Higham, IMA J. Numer. Anal. 12 (1992), doi:10.1093/imanum/12.1.1.
         """
-        n = self._core.order
-        result = np.empty((n, n), order="F") if out is None else out
-        room = _arrays.as_output_operand("out", result, (n, n))
-        return WithError(result, self._core.inverse(_arrays.given(room, self._stream), float(tolerance)))
+        result = np.empty((self._core.order, self._core.order), order="F") if out is None else out
+        room = _arrays.as_output_operand("out", result, (self._core.order, self._core.order))
+        return WithError(result, self._core.inverse(_arrays.given(room, self._stream), float(tolerance), with_error))
 
     def inverse_entries(self, rows: Indices, cols: Indices) -> WithError:
         """Numbers of A^-1 at these places.
@@ -369,8 +370,7 @@ class MoreThanSolves:
         -------
         ndarray of float64, (n, n)
         """
-        n = self._core.order
-        A = np.empty((n, n), order="F")
+        A = np.empty((self._core.order, self._core.order), order="F")
         self._core.matrix(A)
         lower = np.tril(A)
         return lower + np.tril(A, -1).T

@@ -63,7 +63,10 @@ def test_inverts_with_an_error() -> None:
     factor = strata.cholesky(a, "fp64")
     expected = np.linalg.inv(a)
     root = np.sqrt(np.outer(expected.diagonal(), expected.diagonal()))
+    unmeasured = factor.inverse(with_error=False)
+    assert np.isnan(unmeasured.error)
     whole = factor.inverse()
+    np.testing.assert_array_equal(unmeasured.value, whole.value)
     assert (whole.value == whole.value.T).all()
     assert 0 < whole.error < 1e-9
     assert (abs(whole.value - expected) / root).max() <= 4 * whole.error

@@ -39,13 +39,34 @@ KOKKOS_INLINE_FUNCTION void read_row(double const* V, std::int64_t ld, int k, st
   for (int j = 0; j < K; ++j) z[j] = j < k ? V[i + j * ld] : 0;
 }
 
+/// Two numbers that are loaded at once.
+struct alignas(16) Pair {
+  double first, second;
+};
+
+/// f(j, y_j) for all j < K. Where K is even, y is aligned as pairs are.
+template <int K, class Function>
+KOKKOS_INLINE_FUNCTION void for_each_of(double const* y, Function const& f) {
+  if constexpr (K % 2 == 0) {
+    auto const* const pairs = reinterpret_cast<Pair const*>(y);
+#pragma unroll
+    for (int j = 0; j < K; j += 2) {
+      Pair const both = pairs[j / 2];
+      f(j, both.first);
+      f(j + 1, both.second);
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < K; ++j) f(j, y[j]);
+  }
+}
+
 /// sum_j y_j z_j, in four sums that do not wait for each other.
 template <int K>
 KOKKOS_INLINE_FUNCTION double dot(double const* y, double const (&z)[K]) {
   constexpr int parts = K < 4 ? K : 4;
   double sum[parts] = {};
-#pragma unroll
-  for (int j = 0; j < K; ++j) sum[j % parts] += y[j] * z[j];
+  for_each_of<K>(y, [&](int j, double y_j) { sum[j % parts] += y_j * z[j]; });
   for (int part = 1; part < parts; ++part) sum[0] += sum[part];
   return sum[0];
 }
@@ -54,8 +75,7 @@ KOKKOS_INLINE_FUNCTION double dot(double const* y, double const (&z)[K]) {
 template <int K>
 KOKKOS_INLINE_FUNCTION void reflect(double const* y, double t, double (&z)[K], double& l) {
   double const s = t * (dot(y, z) + l);
-#pragma unroll
-  for (int j = 0; j < K; ++j) z[j] -= s * y[j];
+  for_each_of<K>(y, [&](int j, double y_j) { z[j] -= s * y_j; });
   l = s - l;
 }
 
@@ -63,7 +83,12 @@ KOKKOS_INLINE_FUNCTION void reflect(double const* y, double t, double (&z)[K], d
 template <int K>
 KOKKOS_INLINE_FUNCTION double make_reflection(double const (&z)[K], double l, double* y,
                                               double& t) {
-  double const squares = dot(z, z) + l * l;
+  constexpr int parts = K < 4 ? K : 4;
+  double sums[parts] = {};
+#pragma unroll
+  for (int j = 0; j < K; ++j) sums[j % parts] += z[j] * z[j];
+  double squares = l * l;
+  for (double const part : sums) squares += part;
   double r = Kokkos::sqrt(squares);
   if (!(squares > 0x1p-900 && squares < 0x1p900)) {  // squares may have left the range
     double most = l;
@@ -84,7 +109,9 @@ KOKKOS_INLINE_FUNCTION double make_reflection(double const (&z)[K], double l, do
 template <int K, bool Together>
 struct Reflections {
   static constexpr int most_columns = 128, threads = Together ? most_columns : 1;
-  static constexpr std::size_t scratch_bytes = 2 * (K + 1) * sizeof(double);
+  /// A reflection's numbers, which begin where pairs may.
+  static constexpr int stride = K + 2;
+  static constexpr std::size_t scratch_bytes = 2 * stride * sizeof(double);
 
   double const* V;  // of the panel's rows
   std::int64_t ldv;
@@ -113,13 +140,13 @@ struct Reflections {
   template <class Member>
   KOKKOS_FUNCTION void rows_together(Member const& team) const {
     auto* const shared = static_cast<double*>(
-        team.team_scratch(0).get_shmem_aligned(std::size_t{scratch_bytes}, sizeof(double)));
+        team.team_scratch(0).get_shmem_aligned(std::size_t{scratch_bytes}, alignof(Pair)));
     int const i = team.team_rank();
     double z[K] = {};
     if (i < cols) read_row(V, ldv, k, i, z);
     double l = i < cols ? L[i] : 0;
     for (int c = 0; c < cols; ++c) {
-      double* const now = shared + (c % 2) * (K + 1);
+      double* const now = shared + (c % 2) * stride;
       double const next = c < i && i < cols ? L[i + (c + 1) * ldl] : 0;
       if (i == c) l = make_reflection(z, l, now, now[K]);
       team.team_barrier();

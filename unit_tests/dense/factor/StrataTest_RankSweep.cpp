@@ -208,14 +208,17 @@ void reflections_are_those_of_a_thread(int cols, int k, unsigned seed) {
   HostMatrix const alone("strata::test::L", L.extent(0), L.extent(1));
   Kokkos::deep_copy(alone, L);
   auto const room = static_cast<std::size_t>(Together::most_columns) * K;
-  std::vector<double> y(room), t(room), y_alone(room), t_alone(room);
+  std::vector<double> t(room), t_alone(room);
+  std::vector<sweep::Pair> of_y(room), of_y_alone(room);  // aligned
+  auto* const y = reinterpret_cast<double*>(of_y.data());
+  auto* const y_alone = reinterpret_cast<double*>(of_y_alone.data());
   auto const ld = static_cast<std::int64_t>(V.stride(1));
   auto const ldl = static_cast<std::int64_t>(L.stride(1));
-  sweep::Reflections<K, false> const one{
-      V.data(), ld, k, alone.data(), ldl, cols, y_alone.data(), t_alone.data()};
+  sweep::Reflections<K, false> const one{V.data(), ld,   k,       alone.data(),
+                                         ldl,      cols, y_alone, t_alone.data()};
   for (int i = 0; i < cols; ++i) one.row_alone(i);
   FiberTeam team(Together::threads, Together::scratch_bytes + 16, seed);
-  ASSERT_TRUE(team.run(0, Together{V.data(), ld, k, L.data(), ldl, cols, y.data(), t.data()}));
+  ASSERT_TRUE(team.run(0, Together{V.data(), ld, k, L.data(), ldl, cols, y, t.data()}));
   for (std::size_t i = 0; i < static_cast<std::size_t>(cols * K); ++i)
     EXPECT_NEAR(y[i], y_alone[i], 1e-13) << i;
   for (std::size_t i = 0; i < static_cast<std::size_t>(cols); ++i)
