@@ -172,8 +172,8 @@ TYPED_TEST(DigitsTest, NoErrorIsBelowRounding) {
   EXPECT_EQ(diagonal_solve<TypeParam>({1, 1, 1}, {3, 1, 2}, 5).forward_error, 0x1p-53);
 }
 
-// The first ten rows have small numbers in large units: the tolerance in the norm of r is met long
-// before that in the units of x, and CG goes on instead of beginning anew.
+// The first ten rows have small numbers in large units. So the tolerance in the norm of r is met
+// long before the one in the units of x. CG goes on instead of beginning anew.
 TYPED_TEST(DigitsTest, ACycleGoesOnToTheToleranceInBothNorms) {
   Communicator const comm = test_ranks();
   if (comm.size() > 1) return;
