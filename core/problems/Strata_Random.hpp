@@ -17,8 +17,8 @@ KOKKOS_INLINE_FUNCTION std::uint64_t mix_bits(std::uint64_t z) {
 }
 }  // namespace detail
 
-/// 64 random bits that depend on (seed, i, j) only. Each thread of each backend can draw any
-/// of them.
+/// 64 random bits that depend on (seed, i, j) only. So each thread of each backend may draw
+/// its own.
 ///
 /// Source   Steele, Lea & Flood, Fast splittable pseudorandom number generators, OOPSLA 2014,
 ///          doi:10.1145/2660193.2660195 (the output function of SplitMix64), once per word.

@@ -137,7 +137,7 @@ SAMPLE = [
     Mutant("sparse error of x below u", OUTER, "return «std::max(error_rate_ * here_.sizes.rows / size, 0x1p-53)»",
            "error_rate_ * here_.sizes.rows / size", "sparse", "DigitsTest*"),
     Mutant("condition by the residual before alone", OUTER, "image = «before.largest + now.largest»", "before.largest", "sparse", "DigitsTest*"),
-    Mutant("no second norm", OUTER, "if («!(now.relative > options_.tolerance)») return true", "true", "sparse", "*"),
+    Mutant("no second norm", OUTER, "if («!(now.relative > options_.tolerance)») return true", "true", "sparse", "DigitsTest*"),
     Mutant("the best x by the norm of r alone", OUTER, "return «(one.relative / other.relative) * (one.residual / other.residual) < 1»",
            "one.residual / other.residual < 1", "sparse", "ScaledTest*"),
     Mutant("what gave up is at its limit", OUTER, "if («gave_up && is_good_enough()») report", "gave_up", "sparse", "ConjugateGradientsTest*"),

@@ -172,6 +172,33 @@ TYPED_TEST(DigitsTest, NoErrorIsBelowRounding) {
   EXPECT_EQ(diagonal_solve<TypeParam>({1, 1, 1}, {3, 1, 2}, 5).forward_error, 0x1p-53);
 }
 
+// The first ten rows have small numbers in large units. So the tolerance in the norm of r is met
+// long before the one in the units of x. CG goes on instead of beginning anew.
+TYPED_TEST(DigitsTest, ACycleGoesOnToTheToleranceInBothNorms) {
+  Communicator const comm = test_ranks();
+  if (comm.size() > 1) return;
+  std::int64_t const n = 300;
+  System<TypeParam> system(tridiagonal(comm, n, [](std::int64_t) { return 2.2; }), comm);
+  std::vector<double> b = random_vector(n, 9), ones(static_cast<std::size_t>(n), 1.0), units = ones;
+  std::fill_n(b.begin(), 10, 0x1p-12);
+  std::fill_n(units.begin(), 10, 0x1p12);
+  auto const in_order = [&](std::vector<double> const& numbers) {
+    auto const v = system.A.template allocate<double>(system.exec, "strata::test::v");
+    system.A.gather(system.exec, to_device<double>(system.exec, numbers), v);
+    return v;
+  };
+  strata::sparse::detail::ResidualNorms<TypeParam> const norms{
+      {in_order(ones), in_order(units), 12}, 4.2, 4.2, {}, in_order(ones), in_order(ones)};
+  KrylovOptions options;
+  options.tolerance = 1e-6;
+  auto const right = in_order(b);
+  auto const report = ConjugateGradients<TypeParam, double>(system.exec, system.A, {}, options)
+                          .solve(system.exec, right, system.x, &norms);
+  EXPECT_EQ(report.status, KrylovStatus::Converged);
+  EXPECT_LE(report.relative_residual, options.tolerance);
+  EXPECT_EQ(report.cycles, 1);
+}
+
 TYPED_TEST(DigitsTest, NothingIsSaidWhereNothingIsKnown) {
   Communicator const comm = test_ranks();
   System<TypeParam> system(model(comm, ModelProblem::Poisson7, {5, 5, 5}), comm);

@@ -17,8 +17,8 @@ namespace strata::vendor {
 /// kernel factors tiles of 64, for orders up to 2048, and up to 1024 with the inverse.
 ///
 /// A task is a tile's products with finished tiles, and its solve. Blocks take tasks in an order in
-/// which each task needs earlier ones alone. So the kernel goes on even if the device runs only two
-/// of its blocks. The first block factors the tiles on the diagonal and eliminates the tile below
+/// which each task needs earlier ones alone. So the kernel goes on even if the device runs two
+/// blocks alone. The first block factors the tiles on the diagonal and eliminates the tile below
 /// each, for all else waits for them.
 ///
 /// Shape    A, inverse: n x n of one arithmetic type, without scale. Cost n^3/3 flops and as many
