@@ -42,8 +42,7 @@ constexpr Layering layerings[] = {
 
 // Iterations of a refinement, each of which reads the matrix and the factor, that take as long as a
 // factorisation in `layers` of order `from` and more: constant + n / divisor. Measured where the
-// automatic layers pay, but for products of integers: by a model of their rates. Below their order
-// fp64 takes less time.
+// automatic layers pay. Below the order of integers fp64 takes less time.
 struct Worth {
   std::string_view architecture;
   Precision far;
@@ -53,7 +52,7 @@ struct Worth {
 constexpr Worth worths[] = {
     {"host", Precision::fp64, 0, 8, 160},
     {"sm_90", Precision::fp16_split, 0, 0, 1000},
-    {"sm_90", Precision::int8x9, 12288, 0, 1000},
+    {"sm_90", Precision::int8x9, 12288, 0, 800},
     {"sm_90", Precision::fp64, 0, 0, 400},
 };
 

@@ -133,7 +133,9 @@ TYPED_TEST(VecchiaTest, LiesByTheDivergenceBelowTheExactLikelihoodInTheMean) {
   auto const at = in_a_cube(n);
   MaternCovariance const c{1, 1, 1.5, 0.1};
   auto const blocks = vecchia_blocks(exec, at, {30, true}).blocks;
-  CovarianceFactor<TypeParam> factor(exec, c, at);
+  CovarianceFactorOptions in_tiles;  // as fields are drawn
+  in_tiles.tile_size = 64;
+  CovarianceFactor<TypeParam> factor(exec, c, at, in_tiles);
   double sum = 0, squares = 0, largest = -HUGE_VAL, divergence = 0;
   for (std::int64_t k = 0; k < fields; ++k) {
     auto const y = synthetic_field(factor, 100 + static_cast<std::uint64_t>(k));
