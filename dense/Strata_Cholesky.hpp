@@ -318,7 +318,7 @@ class CholeskyFactor {
   }
   /// A loses these k rows and columns, in any order: its order becomes n - k.
   ///
-  /// Sync     fences `exec`. Cost as `rank_update`. Memory: 4 n^2 numbers, while it works.
+  /// Sync     fences `exec`. Cost 4 n^2 k flops. Memory: 4 n^2 numbers, while it works.
   /// Throws   as `rank_update`; ValueError for an index that is not in [0, n), or is there twice.
   void remove(ExecutionSpace const& exec, std::span<std::int64_t const> rows);
 

@@ -10,7 +10,7 @@
 namespace strata::apps {
 
 /// The run of median time among `repeat` >= 1 calls of run(r), r = 0, ..., by `seconds` of a run;
-/// of an even number the earlier of the two.
+/// of an even number the faster of the two.
 template <class Run, class TimeOf>
 auto median_run(int repeat, Run const& run, TimeOf const& seconds) {
   std::vector<decltype(run(0))> runs;

@@ -34,11 +34,26 @@ using Change = std::conditional_t<runs_on_host<ExecutionSpace>, detail::RankChan
                                   detail::RankSweep<ExecutionSpace>>;
 
 // Some n^2 k flops by small blocks take longer than n^3/3 by large ones. On an H200 at n = 16384 a
-// sweep of 1, 16 and 64 columns takes 18, 23 and 52 ms, and a new factor 43.
+// sweep of 1, 16 and 64 columns takes 18, 23 and 52 ms, and a new factor 43. The terms of both for
+// other n are in seconds.
 template <class ExecutionSpace>
-bool costs_more_than_a_factor(std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t most_in_a_sweep = 32;
-  return (!runs_on_host<ExecutionSpace> && k > most_in_a_sweep) || 16 * k > n;
+bool costs_more_than_a_factor(std::int64_t order, std::int64_t columns) {
+  if (16 * columns > order) return true;
+  if constexpr (runs_on_host<ExecutionSpace>) {
+    return false;
+  } else {
+    constexpr std::int64_t most = detail::RankSweep<ExecutionSpace>::most_columns;
+    std::int64_t const taken = columns <= 1 ? 1 : columns <= 4 ? 4 : columns <= 16 ? 16 : most;
+    auto const n = static_cast<double>(order), k = static_cast<double>(taken),
+               sweeps = static_cast<double>((columns + most - 1) / most);
+    return sweeps * (1.06e-6 * n + 2e-12 * n * n * k) > 8.5e-7 * n + n * n * n / 1.5e14;
+  }
+}
+
+// Whether a downdate's columns are too many for one sweep of a device.
+template <class ExecutionSpace>
+bool is_beyond_a_sweep(std::int64_t columns) {
+  return !runs_on_host<ExecutionSpace> && columns > detail::RankSweep<ExecutionSpace>::most_columns;
 }
 
 }  // namespace
@@ -127,18 +142,20 @@ Info CholeskyFactor<ExecutionSpace>::State::change_anew(double sign, Block const
         std::make_unique<Tree>(exec, n, layers, leaf_size(layers), tree_options(ladder.held()));
     load(*next, 0);
     Info const found = factor(*next, {});
-    if (found.ok()) {
-      low_solve.reset();
-      tree = std::move(next);
-      note_change();
-    } else {
+    if (!found.ok()) {
       restore();
+      return found;
     }
-    return found;
+    low_solve.reset();
+    factored = false;  // if what follows throws, the factor is made of A's copy when it is needed
+    tree = std::move(next);
   } catch (...) {
     restore();
     throw;
   }
+  note_change();
+  factored = true;
+  return Info::success();
 }
 
 template <class ExecutionSpace>
@@ -170,7 +187,12 @@ void CholeskyFactor<ExecutionSpace>::update_with(ExecutionSpace const& exec,
   auto const columns = s.block(V.cols, "strata::dense::cholesky::V");
   detail::copy_elements(s.exec, V, columns, s.n, V.cols, false);
   if (!costs_more_than_a_factor<ExecutionSpace>(s.n, V.cols)) return s.update(columns);
-  Info const found = s.change_anew(1, columns);
+  Info found = Info::success();
+  try {
+    found = s.change_anew(1, columns);
+  } catch (MemoryError const&) {
+    return s.update(columns);  // slower, with neither a second matrix nor a second tree
+  }
   STRATA_REQUIRE(ValueError, found.ok(), "rank_update: the leading minor of order ", found.order(),
                  " is not positive: V V^T is lost in the rounding of A");
 }
@@ -229,8 +251,9 @@ Info CholeskyFactor<ExecutionSpace>::downdate_with(ExecutionSpace const& exec,
   s.require_in_range("rank_downdate", V);
   auto const columns = s.block(V.cols, "strata::dense::cholesky::V");
   detail::copy_elements(s.exec, V, columns, s.n, V.cols, false);
-  return costs_more_than_a_factor<ExecutionSpace>(s.n, V.cols) ? s.change_anew(-1, columns)
-                                                               : s.downdate(columns);
+  bool const anew = costs_more_than_a_factor<ExecutionSpace>(s.n, V.cols) ||
+                    is_beyond_a_sweep<ExecutionSpace>(V.cols);
+  return anew ? s.change_anew(-1, columns) : s.downdate(columns);
 }
 
 template <class ExecutionSpace>

@@ -21,7 +21,7 @@ namespace strata::dense::detail {
 /// diagonal block, the other applies them to the rows below. The rotations of a downdate depend on
 /// P = L^-1 V alone. One kernel finds them all, and one applies them.
 ///
-/// Memory   16 n numbers for each column of V, at most 64 of them, and 8 bytes a row.
+/// Memory   16 n bytes for each column of V, of which 1, 4, 16 or 64 are taken, and 32 for a piece.
 template <class ExecutionSpace>
 class RankSweep {
  public:
