@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace strata::dense {
@@ -26,8 +25,7 @@ namespace {
 // From order `from` on, up to the next row's, layers `far` pay over fp32 leaves, for up to n /
 // `divisor` right-hand sides. Each step of a refinement is a product in fp64 and a solve with all
 // columns. For an ill-conditioned matrix fp16 layers need 11 to 28 steps, fp16_split and fp32 three
-// or four. Of the rows of an architecture that hold, the last one is taken. The row of n / 64
-// columns is by a model of rates, where integers update residuals.
+// or four. Of the rows of an architecture that hold, the last one is taken.
 struct Layering {
   std::string_view architecture;
   std::int64_t from, divisor;
@@ -36,7 +34,7 @@ struct Layering {
 
 constexpr Layering layerings[] = {
     {"host", 513, 64, Precision::fp32},          {"sm_90", 7168, 256, Precision::fp16_split},
-    {"sm_90", 12288, 64, Precision::fp16_split}, {"sm_90", 20480, 256, Precision::fp16},
+    {"sm_90", 28672, 64, Precision::fp16_split}, {"sm_90", 20480, 256, Precision::fp16},
     {"device", 10240, 256, Precision::fp16},
 };
 
@@ -75,10 +73,6 @@ Layerings layering(std::string_view architecture, std::int64_t n, std::int64_t c
   }
   return result;
 }
-
-// Of one H200: cuBLAS' dsymm, cublasLt's products of bytes, and kernels.
-constexpr std::pair<std::string_view, detail::ProductRates> product_rates[] = {
-    {"sm_90", {50e12, 1.0e15, 3e12}}};
 
 // All but the leaves in one format: where a layer is coarse at all, finer ones inside add nothing
 // to the solution.
@@ -145,16 +139,6 @@ Patience detail::patience(std::int64_t n, LayerList const& layers, LayerList con
           true};
 }
 
-template <class ExecutionSpace>
-int detail::moduli_of_updates(std::int64_t n, std::int64_t columns, LayerList const& layers) {
-  int const moduli = moduli_beside(layers.unit_roundoff());
-  auto const* const rates = std::ranges::find(product_rates, leaf_architecture<ExecutionSpace>(),
-                                              &std::pair<std::string_view, ProductRates>::first);
-  bool const pays = moduli > 0 && rates != std::end(product_rates) &&
-                    updates_pay(rates->second, n, columns, moduli);
-  return pays ? moduli : 0;
-}
-
 // Measured with geometric spectra. On an H100 fp16 holds down to pivots of 4 or 5 unit roundoffs.
 // Where the first columns foretell a pivot p, a refinement with fp16_split and fp32 takes 0.15 /
 // sqrt(p) iterations. From 0.6 of the patience on fp64 is faster, since most of the factorisation
@@ -216,7 +200,6 @@ std::int64_t detail::automatic_panel_size(std::int64_t n, std::int64_t leaf_size
   template std::vector<detail::Step> detail::rungs<Exec>(std::int64_t, LayerList const&, double); \
   template Patience detail::patience<Exec>(std::int64_t, LayerList const&, LayerList const&,      \
                                            std::int64_t);                                         \
-  template int detail::moduli_of_updates<Exec>(std::int64_t, std::int64_t, LayerList const&);     \
   template double detail::least_pivot<Exec>(std::int64_t, LayerList const&, LayerList const&,     \
                                             std::int64_t);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)

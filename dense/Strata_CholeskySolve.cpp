@@ -8,12 +8,10 @@
 #include <dense/detail/Strata_CholeskyState.hpp>
 #include <dense/detail/Strata_FactorKernels.hpp>
 #include <dense/recursion/Strata_TreeTrsm.hpp>
-#include <dense/vectors/detail/Strata_KeptResidues.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <numbers>
 #include <numeric>
 #include <string>
@@ -88,28 +86,7 @@ RefinementOperators<ExecutionSpace> CholeskyFactor<ExecutionSpace>::State::opera
   operators.apply_given = [this](Block const& X, Block const& Y) {
     blas->symm(uplo, 1, A, matrix_ref(X), 0, matrix_ref(Y));
   };
-  add_update(operators);
   return operators;
-}
-
-// Norms of H's rows, whose squares are summed, are in range where its own is.
-template <class ExecutionSpace>
-void CholeskyFactor<ExecutionSpace>::State::add_update(
-    RefinementOperators<ExecutionSpace>& operators) {
-  int const moduli = update_moduli >= 0
-                         ? update_moduli
-                         : detail::moduli_of_updates<ExecutionSpace>(n, columns, report.layers);
-  bool const in_range = analysis.scaled_norm > 0x1p-400 && analysis.scaled_norm < 0x1p400;
-  if (report.layers.is_as_fp64() || !in_range || moduli < least_moduli || moduli > most_moduli)
-    return;  // `refine` refuses other numbers than 0
-  try {
-    auto const kept = std::make_shared<detail::KeptResidues<ExecutionSpace>>(
-        exec, blas->integers(), uplo, A, analysis.d, moduli, columns);
-    operators.update = [kept](Block const& X, Block const& Y) { kept->subtract(X, Y); };
-    operators.update_error = kept->error();
-  } catch (MemoryError const&) {  // residuals are computed in fp64 then
-    operators.update = {};
-  }
 }
 
 template <class ExecutionSpace>
@@ -121,7 +98,6 @@ SolveReport CholeskyFactor<ExecutionSpace>::solve_strided(ExecutionSpace const& 
   s.use(exec, B.cols);
   s.need_factor("solve");
   s.columns = B.cols;
-  s.update_moduli = options.update_moduli;
   StridedMatrix<double const> const A{s.view.data(), s.n, s.n,
                                       static_cast<std::int64_t>(s.view.stride(0)),
                                       static_cast<std::int64_t>(s.view.stride(1))};
@@ -228,7 +204,6 @@ LogDeterminantEstimate CholeskyFactor<ExecutionSpace>::log_determinant(
   template CholeskyFactor<Exec>::State::Block CholeskyFactor<Exec>::State::block(                  \
       std::int64_t, char const*) const;                                                            \
   template void CholeskyFactor<Exec>::State::half_solve(Op, MatrixRef<Exec::memory_space> const&); \
-  template void CholeskyFactor<Exec>::State::add_update(RefinementOperators<Exec>&);               \
   template RefinementOperators<Exec> CholeskyFactor<Exec>::State::operators(Exec const&);
 STRATA_FOR_EACH_EXECUTION_SPACE(STRATA_INSTANTIATE)
 #undef STRATA_INSTANTIATE

@@ -165,9 +165,6 @@ constexpr auto fields_of(RefinementReport const*) {
       Field("stagnated", &R::stagnated,
             "Whether a column stopped because its error no longer fell.",
             {.key = "refine/stagnated"}),
-      Field("updates", &R::updates,
-            "Number of residuals that products of integers with the corrections made.",
-            {.key = "refine/updates"}),
       Field("history", &R::history, "Backward error of the worst column after each step.",
             {.key = "refine/history"}));
 }

@@ -38,7 +38,6 @@ struct Settings {
   std::vector<std::int64_t> grid;  ///< points a side of the sparse kernels' cubes
   std::vector<std::int64_t> nrhs = {1, 1024};
   std::vector<dense::LayerList> layers;  ///< layers of the tree operations
-  int update_moduli = -1;                ///< `RefinementOptions::update_moduli` of the solves
   std::int64_t leaf_size = 0;            ///< leaf size of the trees; 0: chosen by the library
   std::int64_t gemm_n;                   ///< m = n of GEMM; fractions are relative to its rate
   /// bytes of the copy; fractions of bandwidth are relative to it

@@ -60,8 +60,6 @@ void add_options(CLI::App& app, Settings& s, std::vector<std::string>& layers) {
   app.add_option("--leaf", s.leaf, "orders of the leaf operations")->delimiter(',');
   app.add_option("--grid", s.grid, "points a side of the sparse cubes")->delimiter(',');
   app.add_option("--nrhs", s.nrhs, "right-hand sides of the solves")->delimiter(',');
-  app.add_option("--update-moduli", s.update_moduli,
-                 "moduli of integers that update residuals of solves; 0: none, -1: chosen");
   app.add_option("--batch-n", s.batch_n, "orders of the systems of a batch")->delimiter(',');
   app.add_option("--batch-nrhs", s.batch_nrhs, "right-hand sides in a batch; 0: a factor alone")
       ->delimiter(',');

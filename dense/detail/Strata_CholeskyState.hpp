@@ -100,8 +100,6 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   Block block(std::int64_t cols, char const* label) const;
   /// Y = H X.
   void apply_scaled(Block const& X, Block const& Y);
-  /// What updates residuals by integers of H, where there is memory for these.
-  void add_update(RefinementOperators<ExecutionSpace>& operators);
   /// V = L^-1 V or L^-T V in fp64 arithmetic.
   void half_solve(Op op, MatrixRef<memory_space> const& V);
   std::int64_t order() const override { return n; }
@@ -195,7 +193,6 @@ struct CholeskyFactor<ExecutionSpace>::State final : SpdFactor<ExecutionSpace> {
   std::unique_ptr<detail::LowSolve<ExecutionSpace>> low_solve;  // of the tree
   Block scaled;                                                 // D X
   std::int64_t columns = 1;                                     // of the present solve
-  int update_moduli = 0;                                        // as it was asked
   Buffer<ExecutionSpace> analysis_memory;                       // of `room` and `pivot`
   detail::AnalysisRoom<memory_space> room;
   detail::Analysis<memory_space> analysis;

@@ -75,41 +75,6 @@ constexpr int iterations_for(std::int64_t columns, int iterations) {
   return static_cast<int>(fewer > 8 ? fewer : iterations < 8 ? iterations : 8);
 }
 
-/// Operations a second of a device in products with hundreds of columns, and bytes a second.
-struct ProductRates {
-  double fp64, int8, bytes;
-};
-
-/// Whether residuals of so many columns are updated sooner by integers than computed in fp64. The
-/// integers of a matrix of order n are made for three updates, modulo S numbers.
-///
-/// An update saves 2 n^2 m flops for 2 S n^2 m operations with bytes, and moves 10 S + 40 bytes for
-/// each number of X. The integers cost 24 + S bytes for each number of A.
-constexpr bool updates_pay(ProductRates const& rates, std::int64_t n, std::int64_t columns,
-                           int moduli) {
-  auto const order = static_cast<double>(n), cols = static_cast<double>(columns);
-  double const saved = 2 * order * cols * (1 / rates.fp64 - moduli / rates.int8),
-               moved = (10 * moduli + 40) * cols / rates.bytes,
-               made = (24 + moduli) * order / rates.bytes;
-  return 3 * (saved - moved) > made;
-}
-
-/// The fewest moduli, 7 to 12, whose integers are 2^12 times as precise as a factor; 0: none.
-///
-/// An update errs by theta of the correction that x gained. The first one, of x itself, leaves a
-/// residual of about the factor's unit roundoff. With 12 bits more two further steps are updated
-/// before the error shows, and all steps after a residual in fp64.
-inline int moduli_beside(double unit_roundoff) {
-  for (int moduli = least_moduli + 1; moduli <= 12; ++moduli)
-    if (traits(integer_precision(moduli)).unit_roundoff <= 0x1p-12 * unit_roundoff) return moduli;
-  return 0;
-}
-
-/// The moduli with which a refinement by a factor in these layers updates its residuals where that
-/// pays, else 0.
-template <class ExecutionSpace>
-int moduli_of_updates(std::int64_t n, std::int64_t columns, LayerList const& layers);
-
 /// A threshold, as a part of the largest pivot. If the last pivot is foretold to be below it, a
 /// factorisation in `layers` costs more than it saves, and the rung `next` is tried at once. The
 /// cost of `next` was measured (`Patience::is_measured`).

@@ -3,7 +3,6 @@
 #include <dense/refine/Strata_Refinement.hpp>
 
 #include <core/Strata_Errors.hpp>
-#include <core/Strata_Precision.hpp>
 #include <core/kokkos_ext/Strata_Instantiate.hpp>
 #include <core/kokkos_ext/Strata_Recorder.hpp>
 #include <dense/refine/detail/Strata_RefinementMemory.hpp>
@@ -24,11 +23,6 @@ void require(RefinementOptions const& options) {
                  ", must be >= 1");
   STRATA_REQUIRE(ValueError, options.inner_tolerance > 0 && options.inner_tolerance < 1,
                  "refine: inner_tolerance is ", options.inner_tolerance, ", must be in (0, 1)");
-  STRATA_REQUIRE(
-      ValueError,
-      options.update_moduli == -1 || options.update_moduli == 0 ||
-          (options.update_moduli >= least_moduli && options.update_moduli <= most_moduli),
-      "refine: update_moduli is ", options.update_moduli, ", must be 6 to 16, 0 for none, or -1");
   STRATA_REQUIRE(ValueError, options.stagnation_steps >= 1, "refine: stagnation_steps is ",
                  options.stagnation_steps, ", must be >= 1");
 }

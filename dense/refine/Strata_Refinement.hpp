@@ -49,9 +49,6 @@ struct RefinementOptions {
   int stagnation_steps = 5;       ///< outer steps that may pass without halving the error
   /// most bytes of the basis of GMRES: columns are taken in chunks
   std::size_t max_basis_bytes = std::size_t(1) << 30;
-  /// Moduli of the integers of A that update the residuals of many columns, where the factor is not
-  /// fp64's: 6 to 16. 0: none. -1: chosen by the layers and the device's rates.
-  int update_moduli = -1;
   /// Called after each outer step with the worst column's backward error; what it throws ends the
   /// call, over ranks on all.
   std::function<void(double)> on_step = {};
@@ -73,8 +70,7 @@ struct RefinementReport {
   Refine method = Refine::None;  ///< the last method that ran; None: M^-1 B was good enough
   /// Applications of M^-1 to the column that took most, the first solve included.
   std::int64_t iterations = 0;
-  std::int64_t outer_iterations = 0;     ///< outer steps after the first solve
-  std::int64_t updates = 0;              ///< residuals that `update` made
+  std::int64_t outer_iterations = 0;     ///< fp64 residuals after the one of M^-1 B
   std::int64_t unconverged_columns = 0;  ///< columns that don't meet the tolerance
   double tolerance = 0;                  ///< tolerance that was applied
   /// max_j ||r_j||_inf / (||A||_inf ||x_j||_inf + ||b_j||_inf), of the system as given
@@ -110,12 +106,6 @@ struct RefinementOperators {
   /// Y = G X in fp64, where there is a scaling: residuals and CG take it, which spares passes over
   /// vectors that `apply` makes for D. May be empty.
   std::function<void(Block const& X, Block const& Y)> apply_given;
-  /// Y = Y - A X for columns X of what an iterate gained, sooner than `apply` and less precisely.
-  /// An entry is hardly ever off by more than `update_error` times the 2-norm of its column of X.
-  /// Classical steps take it. What it leaves is proved by `apply` before anything counts as
-  /// converged. May be empty.
-  std::function<void(Block const& X, Block const& Y)> update;
-  double update_error = 0;  ///< see there
 };
 
 /// Solve A X = B to fp64 backward error with the low-precision preconditioner M ~ A.
@@ -124,10 +114,6 @@ struct RefinementOperators {
 /// by the method chosen and adds D. Columns that are done, or can't be helped, leave. Each column
 /// of B is scaled by a power of two, so neither huge nor tiny columns matter. A column that has
 /// converged goes on only while a step halves what is above the tolerance.
-///
-/// With an `update` R follows the iterate: for D of norm d, R - A D is off by update_error d at
-/// most, and by u R. R is computed from X again where that has come near R, where a column does not
-/// contract, and before one ends. So an iterate is never judged by an updated residual.
 ///
 /// Shape    B, X: n x m, n >= 0, m >= 0, any leading dimension; X must not overlap B.
 /// Result   X is each column's best iterate, always finite (0 where nothing better was found). A

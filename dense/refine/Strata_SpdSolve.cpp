@@ -69,10 +69,9 @@ RefinementReport refine_with(Exec const& exec, SpdFactor<Exec>& factor,
     patience = factor.patience();
     limited.max_iterations = patience.iterations;
   }
-  // first the vectors: operators may take what memory is left
+  auto const operators = factor.operators(exec);
   auto const memory = memory_of(factor, exec, static_cast<std::int64_t>(B.extent(1)),
                                 detail::RefinementMemory<Exec>::of_refinement);
-  auto const operators = factor.operators(exec);
   return detail::refine(exec, *memory, operators, B, Y, limited, patience.is_measured, given);
 }
 

@@ -87,14 +87,12 @@ void solve(Run& run, LayerList const& layers, Problem const& problem) {
   CholeskyOptions options;
   options.leaf_size = settings().leaf_size;
   options.columns = nrhs;
-  RefinementOptions refinement;
-  refinement.update_moduli = settings().update_moduli;
   std::optional<CholeskyFactor<Exec>> factor;
   SolveReport solved;
   run.measure([&] { factor.reset(); },
               [&] {
                 factor.emplace(cholesky(exec, A, layers, options));
-                solved = factor->solve(exec, B, X, refinement);
+                solved = factor->solve(exec, B, X);
               });
   CholeskyReport const& report = factor->report();
   STRATA_REQUIRE(ValueError, solved.converged, "the solve did not converge, backward error ",
@@ -108,7 +106,6 @@ void solve(Run& run, LayerList const& layers, Problem const& problem) {
   run.count("solve_seconds", solved.seconds);
   run.count("needs_condition_seconds", seconds_to_tell(exec, *factor, A, B, X));
   run.count("attempts", static_cast<double>(report.attempts.size()));
-  run.count("updates", static_cast<double>(solved.refinement.updates));
   run.count("iterations", static_cast<double>(solved.iterations));
   run.count_error("backward_error", error_limit({fp64}, n), [&] { return solved.backward_error; });
   run.count_ratio(problem.name());

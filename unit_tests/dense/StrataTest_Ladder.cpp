@@ -75,4 +75,15 @@ TEST(Ladder, HasNoShiftAboveOneHalf) {
   expect_ladder({P::fp64}, 0.1, {{Rung::AsAsked, {P::fp64}, 0.1}, {Rung::Fp64, {P::fp64}, 0}});
 }
 
+// Patience ends sooner where an iteration is products with many columns.
+TEST(Ladder, HasFewerIterationsForManyColumns) {
+  using strata::dense::detail::iterations_for;
+  EXPECT_EQ(iterations_for(1, 40), 40);
+  EXPECT_EQ(iterations_for(128, 40), 40);
+  EXPECT_EQ(iterations_for(256, 40), 20);
+  EXPECT_EQ(iterations_for(1024, 163), 20);
+  EXPECT_EQ(iterations_for(1024, 40), 8);
+  EXPECT_EQ(iterations_for(1024, 5), 5);
+}
+
 }  // namespace

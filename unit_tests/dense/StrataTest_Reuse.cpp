@@ -11,6 +11,7 @@
 #include <core/kokkos_ext/Strata_Team.hpp>
 #include <dense/Strata_Automatic.hpp>
 #include <dense/Strata_Cholesky.hpp>
+#include <dense/tree/Strata_LeafSizes.hpp>
 
 #include <gtest/gtest.h>
 
@@ -309,6 +310,24 @@ TYPED_TEST(ReuseOn, AutomaticChoiceHasItsReason) {
   auto const wide = automatic_choice<TypeParam>(100'000, 100'000);
   EXPECT_TRUE(wide.layers.is_fp64());
   EXPECT_NE(wide.reason.find("right-hand sides refinement costs more"), std::string::npos);
+}
+
+// On Hopper layers pay for up to n / 64 columns from n = 28672 on, and for n / 256 below.
+TYPED_TEST(ReuseOn, AutomaticChoiceKnowsTheColumns) {
+  bool const on_hopper = leaf_architecture<TypeParam>() == "sm_90";
+  for (std::int64_t const n : {16384, 28671, 28672, 65536}) {
+    std::int64_t const divisor =
+        strata::runs_on_host<TypeParam> || (on_hopper && n >= 28672) ? 64 : 256;
+    auto const most = automatic_choice<TypeParam>(n, n / divisor),
+               more = automatic_choice<TypeParam>(n, n / divisor + 1);
+    EXPECT_FALSE(most.layers.is_fp64()) << n << ": " << most.reason;
+    EXPECT_TRUE(more.layers.is_fp64()) << n << ": " << more.reason;
+    EXPECT_NE(more.reason.find("n / " + std::to_string(divisor) + " "), std::string::npos);
+    if (on_hopper && divisor == 64) {
+      EXPECT_EQ(*most.layers.begin(), P::fp16_split);
+      EXPECT_EQ(*automatic_choice<TypeParam>(n, n / 256).layers.begin(), P::fp16);
+    }
+  }
 }
 
 }  // namespace

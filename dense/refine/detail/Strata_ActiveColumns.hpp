@@ -45,13 +45,7 @@ class ActiveColumns {
   Block of(Block const& A) const {
     return Kokkos::subview(A, Kokkos::ALL, std::pair<std::size_t, std::size_t>(0, active_.size()));
   }
-  /// 2^(sign * exponent) of every column.
-  Scalars scales_of_all(int sign) const {
-    Scalars result;
-    for (Column const& column : columns_) result.push_back(std::ldexp(1.0, sign * column.exponent));
-    return result;
-  }
-  /// The same of each active one.
+  /// 2^(sign * exponent) of each.
   Scalars scales(int sign) const {
     Scalars result;
     for (Column const* column : active_) result.push_back(std::ldexp(1.0, sign * column->exponent));

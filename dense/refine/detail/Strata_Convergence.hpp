@@ -17,20 +17,6 @@ namespace strata::dense::detail {
 /// The larger, and NaN if one is.
 inline double worst(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
-/// The power of two that a matrix of this norm, as given, is measured in: u^2 ||A|| is about 1.
-inline double unit_of(double norm) {
-  return norm > 0 && std::isfinite(norm) ? std::ldexp(1.0, -std::ilogb(norm) / 2) : 1;
-}
-
-/// Applications of M^-1 to a column until `method` ends; `is_cut_short`: see `refine`.
-inline std::int64_t most_iterations(RefinementOptions const& options, Refine method,
-                                    bool is_cut_short) {
-  bool const automatic = options.refine == Refine::Automatic;
-  std::int64_t const standard = automatic ? 4000 : options.refine == Refine::Classical ? 100 : 2000;
-  std::int64_t const total = options.max_iterations > 0 ? options.max_iterations : standard;
-  return automatic && !is_cut_short && method == Refine::Cg ? (total + 1) / 2 : total;
-}
-
 /// The error of one iterate of one column.
 struct Quality {
   double r_max = 0, x_max = 0;  ///< maxima for the system that is refined
@@ -63,51 +49,13 @@ struct Column {
   double reference = std::numeric_limits<double>::infinity();  ///< excess when it was last halved
   int idle_steps = 0;                                          ///< outer steps since
   std::int64_t iterations = 0;
-  bool broken = false, stagnated = false;                   ///< state in the present phase
-  bool failed = false;                                      ///< b or ||A|| is not finite
-  double proven = std::numeric_limits<double>::infinity();  ///< excess by the last r = b - A x
-  double drift = 0;         ///< what updates of r since then may be off by
-  double rate = 1.0 / 8;    ///< ratio of r after the last step and before
-  bool is_claimed = false;  ///< `now` is by an r that was updated
+  bool broken = false, stagnated = false;  ///< state in the present phase
+  bool failed = false;                     ///< b or ||A|| is not finite
 
   /// There is nothing left to gain, or to need.
   bool perfect() const { return best.excess <= 1; }
   bool converged() const { return best.converged(); }
   bool at_its_best() const { return now.as_good_as(best); }
-  /// Whether a correction of this magnitude gains less than a factor of 8, and does not reach the
-  /// goal. The correction is to x about as the next residual is to this one, for both are what I -
-  /// M^-1 A leaves of the error.
-  bool gains_little_by(double d) const {
-    return std::isfinite(d) && 8 * d > now.x_max && now.excess * d > now.x_max;
-  }
-
-  /// The quality by a residual that was updated, and what that may be off by more than before.
-  void claim(Quality const& quality, double off) {
-    if (is_claimed) rate = std::min(1.0, quality.r_max / now.r_max);
-    now = quality;
-    drift += off;
-    is_claimed = true;
-  }
-  /// The quality by r = b - A x. Returns whether updates since the last one were in vain.
-  bool prove(Quality const& quality) {
-    bool const in_vain = is_claimed && !(quality.excess <= proven / 8);
-    if (is_claimed && quality.r_max <= near * drift)  // contracted no further than they let it
-      before = std::numeric_limits<double>::infinity();
-    now = quality;
-    proven = quality.excess;
-    drift = 0;
-    is_claimed = false;
-    return in_vain;
-  }
-  /// A claim that decides something, or is not much more than what it may be off by.
-  bool needs_proof() const {
-    return !(now.excess > 1) || !(now.r_max > near * drift) || !(now.excess <= before / 8) ||
-           !std::isfinite(now.excess);
-  }
-  /// Whether the next claim will be such a one.
-  bool nears_proof() const {
-    return !(now.excess * rate > 1) || !(now.r_max * rate > near * drift);
-  }
   /// Before the first step, and before the first of another method.
   void begin_phase() {
     reference = now.excess;
@@ -120,9 +68,6 @@ struct Column {
     if (halved) reference = now.excess;
     stagnated = idle_steps >= stagnation_steps;
   }
-
- private:
-  static constexpr double near = 4;  // a correction by such a claim gains a factor of 4 or so
 };
 
 /// The one place that decides what has converged.
@@ -207,41 +152,6 @@ class Convergence {
   bool by_default_;
   double tolerance_;
 };
-
-/// Column number `index` before the first solve, at x = 0, of which `size` has what was measured of
-/// b; `lift`: see `BlockVectors::lift_exponent`.
-inline Column first_column(std::int64_t index, MomentsOfBoth const& size, double norm, int lift,
-                           Convergence const& convergence) {
-  Column column;
-  double const b_max = size.refined.max[0];
-  auto const& given = size.given;
-  FirstScale const first(b_max, norm);
-  column.index = index;
-  column.failed = first.failed;
-  if (column.failed) {
-    column.best.backward_error = column.best.refined_error = column.best.r_sum =
-        std::numeric_limits<double>::quiet_NaN();
-    return column;
-  }
-  if (b_max == 0) {
-    column.best = {.backward_error = 0, .refined_error = 0, .excess = 0, .shortfall = 0};
-    return column;
-  }
-  column.exponent = first.exponent;
-  column.b_max = first.b_max;
-  column.given_b_max = given.max[0] < 0x1p-800 ? std::ldexp(given.max[1], -column.exponent - lift)
-                                               : std::ldexp(given.max[0], -column.exponent);
-  MomentsOfBoth of_b;
-  of_b.refined.max[0] = column.b_max;
-  of_b.given.max[0] = column.given_b_max;
-  of_b.given.sum[0] = std::ldexp(given.sum[0], -column.exponent);
-  column.now = convergence.judge(of_b, column.b_max, column.given_b_max);
-  column.proven = column.now.excess;
-  bool const finite = std::isfinite(column.now.backward_error);
-  if (finite && column.now.as_good_as(column.best)) column.best = column.now;
-  column.begin_phase();
-  return column;
-}
 
 /// What the columns came to, into the report.
 inline void conclude(std::vector<Column> const& columns, Convergence const& convergence,

@@ -40,8 +40,6 @@ class Refiner {
         is_cut_short_(is_cut_short),
         given_(given),
         multiplies_(operators.apply_given && operators.scaling.extent(0) > 0),
-        updates_(operators.update &&
-                 (options.refine == Refine::Automatic || options.refine == Refine::Classical)),
         memory_(memory),
         kernels_(memory.kernels()),
         B_(B),
@@ -76,68 +74,83 @@ class Refiner {
  private:
   bool holds_non_finite() const { return given_ != nullptr && given_->found == NotFinite; }
 
+  /// The power of two that A as given is measured in: u^2 ||A|| is about 1.
+  static double unit_of(double norm) {
+    return norm > 0 && std::isfinite(norm) ? std::ldexp(1.0, -std::ilogb(norm) / 2) : 1;
+  }
+
   /// X = M^-1 B and its residual, with the columns of B scaled to about ||A||; those that are
   /// finite and not 0 become active.
   ///
   /// A device sees for itself how it scales B. Where the solve takes longer than to wait for that,
-  /// whether there is anything to solve is seen first.
+  /// there is a look first at whether there is anything to solve.
   void first_solve() {
     auto const cols = static_cast<std::int64_t>(B_.extent(1));
     kernels_.measure(given_ ? given_->B : StridedMatrix<double const>{}, operators_.scaling, unit_,
                      B_);
-    bool const at_once = !updates_ && B_.extent(0) <= 8192 && std::isfinite(operators_.norm_inf);
+    bool const at_once = B_.extent(0) <= 8192 && std::isfinite(operators_.norm_inf);
     if (!at_once && !take_columns(kernels_.magnitudes(cols))) return;
     kernels_.start(B_, operators_.norm_inf, D_);
     operators_.precondition(D_);
-    kernels_.correct_first(D_, operators_.scaling, W_, multiplies_ && !updates_);
-    if (updates_) return claim_first();
+    kernels_.correct_first(D_, operators_.scaling, W_, multiplies_);
     multiply(W_, D_, R_);
     auto moments = kernels_.residual_first(B_, {}, W_, R_, operators_.scaling, unit_, multiplies_,
                                            given_ ? given_->X : StridedMatrix<double>{});
     if (at_once && !take_columns(kernels_.magnitudes(cols))) return;
-    end_first_solve(moments);
-    auto const accept = judge(moments);
-    keep_first(accept);
-    note_step();
-  }
-
-  /// The columns that are active, at their first solutions.
-  void end_first_solve(std::vector<MomentsOfBoth>& moments) {
     active_.drop_others(moments);
     for (Column* column : active_) {
       column->before = column->now.excess;
       ++column->iterations;
     }
-  }
-
-  /// The first residual by an update of R = B.
-  void claim_first() {
-    Scalars const twice(active_.all().size(), 2);
-    kernels_.fill(X_, 0);
-    kernels_.gather(active_.scales_of_all(-1), B_, {}, R_);
-    operators_.update(W_, R_);
-    auto moments = kernels_.residual(twice, R_, {}, W_, R_, operators_.scaling, unit_);  // 2 R - R
-    end_first_solve(moments);
-    std::vector<Moments> gained;
-    for (auto const& m : moments) gained.push_back({{m.refined.sum[1] * m.refined.max[1], 0}, {}});
-    claim(moments, gained);
+    auto const accept = judge(moments);
+    keep_first(accept);
     note_step();
   }
 
   /// Takes the columns of B, and the quality of X = 0, whose residual is B. Returns false, and X =
-  /// 0, if none is left to be solved, and false if the given B holds one that is not finite.
+  /// 0, if no column is left to be solved. Returns false if the given B holds a number that is not
+  /// finite.
   bool take_columns(std::vector<MomentsOfBoth> const& size) {
     for (std::size_t j = 0; j < size.size(); ++j) {
+      Column column;
+      double const b_max = size[j].refined.max[0];
+      auto const& given = size[j].given;
+      FirstScale const first(b_max, operators_.norm_inf);
+      column.index = static_cast<std::int64_t>(j);
+      column.failed = first.failed;
+      if (column.failed) {
+        column.best.backward_error = column.best.refined_error = column.best.r_sum =
+            std::numeric_limits<double>::quiet_NaN();
+      } else if (b_max == 0) {
+        column.best = {.backward_error = 0, .refined_error = 0, .excess = 0, .shortfall = 0};
+      } else {
+        column.exponent = first.exponent;
+        column.b_max = first.b_max;
+        column.given_b_max =
+            given.max[0] < 0x1p-800
+                ? std::ldexp(given.max[1], -column.exponent - Kernels::lift_exponent)
+                : std::ldexp(given.max[0], -column.exponent);
+        begin_at_zero(column, std::ldexp(given.sum[0], -column.exponent));
+      }
       if (given_)
         given_->found = std::max(given_->found, static_cast<std::int64_t>(size[j].refined.max[1]));
-      active_.all().push_back(first_column(static_cast<std::int64_t>(j), size[j],
-                                           operators_.norm_inf, Kernels::lift_exponent,
-                                           convergence_));
+      active_.all().push_back(column);
     }
     if (holds_non_finite()) return false;
     take_up(Refine::Classical);
     if (active_.empty()) kernels_.fill(X_, 0);
     return !active_.empty();
+  }
+
+  void begin_at_zero(Column& column, double given_b_sum) {
+    MomentsOfBoth of_b;
+    of_b.refined.max[0] = column.b_max;
+    of_b.given.max[0] = column.given_b_max;
+    of_b.given.sum[0] = given_b_sum;
+    column.now = convergence_.judge(of_b, column.b_max, column.given_b_max);
+    bool const finite = std::isfinite(column.now.backward_error);
+    if (finite && column.now.as_good_as(column.best)) column.best = column.now;
+    column.begin_phase();
   }
 
   /// X = the first solution, 0 where it is worse than that. Where it is in the caller's X, and good
@@ -169,7 +182,10 @@ class Refiner {
     take_up(method);
     if (active_.empty()) return;
     kernels_.gather(active_.scales(-1), X_, active_.index(), active_.of(W_));
-    prove(
+    if (multiplies_)
+      scale_rows(memory_.exec(), operators_.scaling, active_.of(W_), active_.of(D_), B_.extent(0),
+                 active_.size());
+    measure(
         std::ranges::all_of(active_, [](Column const* column) { return column->best.x_max == 0; }));
     for (Column* column : active_) column->begin_phase();
   }
@@ -207,7 +223,12 @@ class Refiner {
   }
 
   std::int64_t limit(Refine method) const {
-    return most_iterations(options_, method, is_cut_short_);
+    bool const automatic = options_.refine == Refine::Automatic;
+    std::int64_t const standard = automatic                              ? 4000
+                                  : options_.refine == Refine::Classical ? 100
+                                                                         : 2000;
+    std::int64_t const total = options_.max_iterations > 0 ? options_.max_iterations : standard;
+    return automatic && !is_cut_short_ && method == Refine::Cg ? (total + 1) / 2 : total;
   }
 
   /// One outer step on the active columns: solve A D = R, W += D, measure. The first one, if left
@@ -237,25 +258,21 @@ class Refiner {
     }
     Scalars back(to_unit);
     for (double& factor : back) factor = 1 / factor;
-    bool const by_update = updates_ && method == Refine::Classical &&
-                           std::ranges::none_of(active_, &Column::nears_proof);
-    if (by_update) {
-      update(kernels_.correct_by(back, D, active_.scales(+1), operators_.scaling, active_.of(W_)));
-    } else {
-      kernels_.correct(back, D, active_.scales(+1), operators_.scaling, active_.of(W_),
-                       multiplies_);
-      measure();
-    }
+    kernels_.correct(back, D, active_.scales(+1), operators_.scaling, active_.of(W_), multiplies_);
+    measure();
     note_step();
   }
 
-  /// Whether no column of W would gain by its correction. One that has converged may try.
+  /// Whether no column of W would gain a factor of 8 by its correction, or come to the goal. The
+  /// correction is to x about as the next residual is to this one, for both are what I - M^-1 A
+  /// leaves of the error. A column that has converged may try.
   bool gains_little(Block const& D, Scalars const& to_unit) {
     auto const size = kernels_.norms(Scalars(active_.size(), 1.0), D);
     for (std::size_t c = 0; c < active_.size(); ++c) {
-      Column const& column = active_[c];
-      if (!column.gains_little_by(size[c].max[0] / to_unit[c]) || column.converged() ||
-          column.iterations >= limit(Refine::Cg))
+      auto const& now = active_[c].now;
+      double const d = size[c].max[0] / to_unit[c];
+      bool const little = std::isfinite(d) && 8 * d > now.x_max && now.excess * d > now.x_max;
+      if (!little || active_[c].converged() || active_[c].iterations >= limit(Refine::Cg))
         return false;
     }
     return true;
@@ -263,8 +280,7 @@ class Refiner {
 
   void note_step() {
     double error = 0;
-    for (Column const& column : active_.all())
-      error = worst(error, (column.is_claimed ? column.now : column.best).backward_error);
+    for (Column const& column : active_.all()) error = worst(error, column.best.backward_error);
     for (Column const* column : active_) error = worst(error, column->now.backward_error);
     report_.history.push_back(error);
     if (options_.on_step) options_.on_step(error);
@@ -314,36 +330,6 @@ class Refiner {
       operators_.apply(W, R);
   }
 
-  /// R = R - A D, D what W gained.
-  void update(std::vector<Moments> const& gained) {
-    Block const R = active_.of(R_);
-    operators_.update(active_.of(D_), R);
-    Scalars const twice(active_.size(), 2);
-    claim(kernels_.residual(twice, R, {}, active_.of(W_), R, operators_.scaling, unit_), gained);
-  }
-
-  /// What updated residuals say after W gained columns of such sums of squares.
-  void claim(std::vector<MomentsOfBoth> const& moments, std::vector<Moments> const& gained) {
-    ++report_.updates;
-    for (std::size_t c = 0; c < active_.size(); ++c) {
-      Column& column = active_[c];
-      column.claim(convergence_.judge(moments[c], column.b_max, column.given_b_max),
-                   operators_.update_error * std::sqrt(gained[c].sum[0]));
-    }
-    if (std::ranges::any_of(active_, [&](Column const* column) {
-          return column->needs_proof() || column->iterations >= limit(Refine::Classical);
-        }))
-      prove();
-  }
-
-  /// `measure` without d W.
-  void prove(bool at_zero = false) {
-    if (multiplies_ && !at_zero)
-      scale_rows(memory_.exec(), operators_.scaling, active_.of(W_), active_.of(D_), B_.extent(0),
-                 active_.size());
-    measure(at_zero);
-  }
-
   /// R = 2^-exponent B - A W in fp64; every column that is better than ever before goes into X.
   void measure(bool at_zero = false) {
     if (at_zero)
@@ -363,8 +349,7 @@ class Refiner {
     Scalars accept = active_.scales(+1);
     for (std::size_t c = 0; c < active_.size(); ++c) {
       Column& column = active_[c];
-      auto const now = convergence_.judge(moments[c], column.b_max, column.given_b_max);
-      if (column.prove(now)) updates_ = false;
+      column.now = convergence_.judge(moments[c], column.b_max, column.given_b_max);
       bool const finite = std::isfinite(column.now.backward_error) &&
                           std::isfinite(std::ldexp(column.now.x_max, column.exponent));
       if (finite && column.now.as_good_as(column.best))
@@ -380,7 +365,6 @@ class Refiner {
   bool is_cut_short_;
   GivenSystem* given_;
   bool multiplies_;  // by d in `residual`, of what `apply_given` makes
-  bool updates_;     // residuals are updated, as long as that is of use
   Memory& memory_;
   Kernels& kernels_;
   Block B_, X_;

@@ -269,8 +269,6 @@ class BlockVectors {
   /// or overflow; an empty
   /// d: t W;  where it `multiplies`, D = d W
   void correct(Scalars const& s, Block const& D, Scalars const& t, Scaling const& d, Block const& W, bool multiplies = false);
-  /// `correct`, and D = what W gained, rounded;  sum[0] = sum |d|^2 of that
-  std::vector<Moments> correct_by(Scalars const& s, Block const& D, Scalars const& t, Scaling const& d, Block const& W);
   /// sum[0] = r'z, sum[1] = q'z for `direction` and `advance`
   void see_products(Block const& R, Block const& Q, Block const& Z);
   /// P = s Z + (s q'z / t) P, and V = d P where there is a d

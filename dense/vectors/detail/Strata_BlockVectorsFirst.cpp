@@ -10,17 +10,6 @@
 #include <utility>
 
 namespace strata::dense::detail {
-namespace {
-
-// w + s d, rounded to where the number that leaves the refinement, by (out w), is exact.
-KOKKOS_FORCEINLINE_FUNCTION double corrected(double w, double s, double d, double out, double by) {
-  if (s == 0) return w;
-  w += s * d;
-  double const x = by * (out * w);
-  return Kokkos::isfinite(x) ? x / by / out : w;
-}
-
-}  // namespace
 
 template <class Exec>
 void BlockVectors<Exec>::measure(StridedMatrix<double const> const& G, Scaling const& d, double u,
@@ -166,31 +155,14 @@ void BlockVectors<Exec>::correct(Factors const& factor, bool from_zero, Block co
   for_each(
       "strata::dense::refine::correct", cols, KOKKOS_LAMBDA(std::int64_t i, std::int64_t c) {
         double const by = scaled ? d(i) : 1;
-        double const w =
-            corrected(from_zero ? 0 : W(i, c), factor(c), D(i, c), factor(cols + c), by);
+        double w = from_zero ? 0 : W(i, c);
+        if (factor(c) != 0) {
+          w += factor(c) * D(i, c);
+          double const out = factor(cols + c), x = by * (out * w);
+          w = Kokkos::isfinite(x) ? x / by / out : w;
+        }
         W(i, c) = w;
         if (multiplies) D(i, c) = by * w;
-      });
-}
-
-template <class Exec>
-std::vector<Moments> BlockVectors<Exec>::correct_by(Scalars const& s, Block const& D,
-                                                    Scalars const& t, Scaling const& d,
-                                                    Block const& W) {
-  Scalars both(s);
-  both.insert(both.end(), t.begin(), t.end());
-  auto const factor = upload(both);
-  auto const cols = static_cast<std::int64_t>(W.extent(1));
-  bool const scaled = d.extent(0) > 0;
-  return reduce(
-      "strata::dense::refine::correct_by", cols,
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t c, Moments& m) {
-        double const before = W(i, c), by = scaled ? d(i) : 1;
-        double const w = corrected(before, factor(c), D(i, c), factor(cols + c), by);
-        double const gained = w - before;
-        W(i, c) = w;
-        D(i, c) = gained;
-        m.sum[0] += gained * gained;
       });
 }
 
@@ -203,8 +175,6 @@ std::vector<Moments> BlockVectors<Exec>::correct_by(Scalars const& s, Block cons
                                                   bool);                                        \
   template void BlockVectors<Exec>::correct(Scalars const&, Block const&, Scalars const&,       \
                                             Scaling const&, Block const&, bool);                \
-  template std::vector<Moments> BlockVectors<Exec>::correct_by(                                 \
-      Scalars const&, Block const&, Scalars const&, Scaling const&, Block const&);              \
   template std::vector<MomentsOfBoth> BlockVectors<Exec>::residual_first(                       \
       Block const&, Indices const&, Block const&, Block const&, Scaling const&, double, bool,   \
       StridedMatrix<double> const&);                                                            \
