@@ -24,6 +24,8 @@ struct BlockWindows {
   using Offsets = Kokkos::View<std::int64_t*, Space>;
   static constexpr int width = 128;  ///< ranks of a window
   static constexpr int digits = 40;  ///< binary, for members in one word with blocks
+  static constexpr std::int64_t most_windows = 1 << 15;  ///< at a time
+  static_assert(most_windows * width < std::int64_t{1} << (63 - digits), "blocks fit their digits");
   struct Join {};
   struct Count {};
   struct Write {};
