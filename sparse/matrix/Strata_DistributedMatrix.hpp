@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_DISTRIBUTED_MATRIX_HPP
 #define STRATA_SPARSE_DISTRIBUTED_MATRIX_HPP
 
+#include <core/Strata_Errors.hpp>
 #include <core/Strata_Precision.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/formats/Strata_MatrixOptions.hpp>
@@ -60,6 +61,7 @@ class DistributedMatrix {
                                     options)) {}
   /// The same beside an older matrix of the same ranks. One of a single rank, in natural order and
   /// fp64, shares order and columns if each entry has a place in it and their number is the same.
+  /// Throws   ValueError for an empty `like`, too.
   template <class Source>
   DistributedMatrix(Exec const& exec, DistributedMatrix const& like, std::int64_t rows,
                     Source const& source, MatrixOptions const& options = {})
@@ -70,8 +72,11 @@ class DistributedMatrix {
   DistributedMatrix(Exec const& exec, Communicator const& comm, detail::LocalCsr<Exec> const& A,
                     MatrixOptions const& options = {});
 
-  /// The ranks that have it.
-  Communicator const& comm() const { return shared_->comm; }
+  /// The ranks that have it. Throws ValueError for an empty matrix.
+  Communicator const& comm() const {
+    STRATA_REQUIRE(ValueError, shared_, "distributed matrix: an empty one, which no rank has");
+    return shared_->comm;
+  }
   /// Rows of this rank.
   std::int64_t rows() const { return shared_->order.rows(); }
   /// Entries of other ranks that this rank's rows need.

@@ -162,4 +162,11 @@ TYPED_TEST(MatrixBeside, RefusesAColumnOutside) {
   EXPECT_THROW((void)make_matrix(exec, old, rows), ValueError);
 }
 
+TYPED_TEST(MatrixBeside, RefusesAnEmptyMatrix) {
+  TypeParam const exec;
+  DistributedMatrix<TypeParam> const none;
+  EXPECT_THROW((void)none.comm(), ValueError);
+  EXPECT_THROW((void)make_matrix(exec, none, scattered_rows(9)), ValueError);
+}
+
 }  // namespace
