@@ -60,12 +60,13 @@ class DistributedMatrix {
                                     detail::neighbourly_positions(exec, comm, rows, source),
                                     options)) {}
   /// The same beside an older matrix of the same ranks. One of a single rank, in natural order and
-  /// fp64, shares order and columns if each entry has a place in it and their number is the same.
+  /// fp64, shares order and columns if `options` has that order, too, each entry has a place in it
+  /// and their number is the same.
   /// Throws   ValueError for an empty `like`, too.
   template <class Source>
   DistributedMatrix(Exec const& exec, DistributedMatrix const& like, std::int64_t rows,
                     Source const& source, MatrixOptions const& options = {})
-      : DistributedMatrix(like.refilled(exec, rows, source)) {
+      : DistributedMatrix(like.refilled(exec, rows, source, options)) {
     if (!shared_) *this = DistributedMatrix(exec, like.comm(), rows, source, options);
   }
   /// The matrix of one rank with these rows, in natural order. Throws MemoryError.
@@ -208,10 +209,13 @@ class DistributedMatrix {
 
   // With other values in the same places; empty where the rows have other places.
   template <class Source>
-  DistributedMatrix refilled(Exec const& exec, std::int64_t rows, Source const& source) const {
+  DistributedMatrix refilled(Exec const& exec, std::int64_t rows, Source const& source,
+                             MatrixOptions const& options) const {
     DistributedMatrix result;
     auto const* const A = std::get_if<Stored<fp64>>(&stored_);
-    if (!A || comm().size() > 1 || !order().is_natural || rows != this->rows()) return result;
+    bool const is_natural = comm().size() == 1 && order().is_natural;
+    if (!A || !is_natural || options.order != RowOrder::Natural || rows != this->rows())
+      return result;
     comm().agree([&] {
       auto const found = detail::refilled_slices(exec, *A, source);
       if (!found) return;

@@ -127,6 +127,10 @@ void expect_sweeps_anew() {
   auto const A = make_matrix(exec, old, other, sweep);
   EXPECT_FALSE(A.order().is_natural);
   expect_same_rows(A, other);
+  auto const natural = make_matrix(exec, Communicator(), rows);
+  auto const swept = make_matrix(exec, natural, other, sweep);
+  EXPECT_FALSE(swept.order().is_natural);
+  expect_same_rows(swept, other);
   auto const narrow = make_matrix(exec, Communicator(), rows).stored_in(exec, Precision::fp32);
   auto const wide = make_matrix(exec, narrow, other);
   EXPECT_EQ(wide.precision(), Precision::fp64);
