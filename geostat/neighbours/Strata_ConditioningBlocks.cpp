@@ -48,12 +48,17 @@ Ranks inverse_of(Ranks const& permutation) {
 
 // Appends the blocks of some windows.
 template <class Exec>
-void append(Exec const& exec, detail::BlockWindows<Exec> windows, std::int64_t count,
-            ConditioningBlocks& blocks) {
+void append(Exec const& exec, char const* function, detail::BlockWindows<Exec> windows,
+            std::int64_t count, ConditioningBlocks& blocks) {
   using Windows = detail::BlockWindows<Exec>;
   Kokkos::parallel_for("strata::geostat::vecchia::join",
                        Kokkos::RangePolicy<Exec, typename Windows::Join>(exec, 0, count), windows);
-  std::int64_t packed = 0;
+  std::int64_t wrong = 0, packed = 0;
+  Kokkos::parallel_reduce("strata::geostat::vecchia::check",
+                          Kokkos::RangePolicy<Exec, typename Windows::Check>(exec, 0, count),
+                          windows, wrong);
+  STRATA_REQUIRE(ValueError, wrong == 0, function, ": ", wrong,
+                 " neighbours are not before their location in the order");
   Kokkos::parallel_scan("strata::geostat::vecchia::count",
                         Kokkos::RangePolicy<Exec, typename Windows::Count>(exec, 0, count), windows,
                         packed);
@@ -124,7 +129,7 @@ ConditioningBlocks blocks_in_windows(Exec const& exec, char const* function,
   ConditioningBlocks blocks;
   blocks.responses.reserve(order.size());
   for (windows.first = 0; windows.first < total; windows.first += some)
-    append(exec, windows, std::min(some, total - windows.first), blocks);
+    append(exec, function, windows, std::min(some, total - windows.first), blocks);
   return blocks;
 }
 
