@@ -117,8 +117,10 @@ ConditioningBlocks blocks_in_windows(Exec const& exec, char const* function,
   windows.offsets = copied(neighbours.offsets, "strata::geostat::vecchia::offsets");
   windows.neighbours = copied(neighbours.members, "strata::geostat::vecchia::neighbours");
   exec.fence("strata::geostat::vecchia::copied");
-  windows.most = most;
-  std::int64_t const depth = std::max(most, longest + 1),
+  // Joined blocks of c^2 <= a^2 + b^2 have at most sqrt(width) times the members of the largest.
+  static_assert(Windows::width < 12 * 12);
+  windows.most = std::min({most, n, 12 * (longest + 1)});
+  std::int64_t const depth = std::max(windows.most, longest + 1),
                      total = (n + Windows::width - 1) / Windows::width;
   std::int64_t some = std::clamp<std::int64_t>(most_bytes / (4 * depth * Windows::width), 1,
                                                Windows::most_windows);

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// Lists of neighbours that are not of the blocks' order.
+// Limits that are none, and lists of neighbours that are not of the blocks' order.
 
 namespace {
 
@@ -24,6 +24,22 @@ using namespace strata::geostat;
 template <class Space>
 class BlocksOfListsTest : public testing::Test {};
 TYPED_TEST_SUITE(BlocksOfListsTest, strata::test::Spaces, strata::test::SpaceNames);
+
+TYPED_TEST(BlocksOfListsTest, AreTheSameForAnyLimitThatNoBlockReaches) {
+  TypeParam const exec;
+  std::int64_t const n = 700;
+  auto const at = synthetic_locations(n, 5);
+  auto const order = maximin_order(exec, at);
+  auto const neighbours = ordered_neighbours(exec, at, order, 3);
+  auto const expected = grouped_blocks(exec, at, neighbours, order, n);
+  for (std::int64_t const most :
+       {std::int64_t{1} << 31, std::int64_t{1} << 32, std::numeric_limits<std::int64_t>::max()}) {
+    auto const blocks = grouped_blocks(exec, at, neighbours, order, most);
+    EXPECT_EQ(blocks.offsets, expected.offsets) << most;
+    EXPECT_EQ(blocks.members, expected.members) << most;
+  }
+  EXPECT_LT(expected.size(), n);
+}
 
 TYPED_TEST(BlocksOfListsTest, RefuseNeighboursThatAreNotBefore) {
   TypeParam const exec;
