@@ -122,7 +122,7 @@ ConditioningBlocks blocks_in_windows(Exec const& exec, char const* function,
   windows.most = std::min({most, n, 12 * (longest + 1)});
   std::int64_t const depth = std::max(windows.most, longest + 1),
                      total = (n + Windows::width - 1) / Windows::width;
-  std::int64_t some = std::clamp<std::int64_t>(most_bytes / (4 * depth * Windows::width), 1,
+  std::int64_t some = std::clamp<std::int64_t>(most_bytes / Windows::scratch_bytes(depth), 1,
                                                Windows::most_windows);
   if (runs_on_host<Exec>)
     some = std::min(some, per_thread * static_cast<std::int64_t>(exec.concurrency()));

@@ -46,6 +46,10 @@ struct BlockWindows {
   Offsets block_offsets, response_offsets;
   Numbers block_members, responses;
 
+  /// Bytes of a window's scratch, its blocks of at most `depth` members.
+  static std::int64_t scratch_bytes(std::int64_t depth) {
+    return 4 * ((depth + 2) * width + depth + 4);
+  }
   /// Room for so many windows, of blocks of at most `depth` members.
   void allocate_scratch(Exec const& exec, std::int64_t count, std::int64_t depth) {
     members = allocate<decltype(members)>(exec, "strata::geostat::vecchia::window_members", count,
