@@ -60,8 +60,10 @@ class DistributedMatrix {
                                     detail::neighbourly_positions(exec, comm, rows, source),
                                     options)) {}
   /// The same beside an older matrix of the same ranks. One of a single rank, in natural order and
-  /// fp64, shares order and columns if `options` has that order, too, each entry has a place in it
-  /// and their number is the same.
+  /// fp64, shares order and columns if `options` has that order, too. For that each entry has a
+  /// place in it, and their number is the same. A long row that lists its columns in another order
+  /// may be taken for one that does not fit.
+  ///
   /// Throws   ValueError for an empty `like`, too.
   template <class Source>
   DistributedMatrix(Exec const& exec, DistributedMatrix const& like, std::int64_t rows,

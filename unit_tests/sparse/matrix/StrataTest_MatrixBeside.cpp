@@ -69,6 +69,18 @@ void const* slices_of(DistributedMatrix<Exec> const& A) {
                     A.stored());
 }
 
+// A full first row, listed in an order that jumps, and the diagonal.
+HostRows arrow(std::int64_t n, std::int64_t step) {
+  HostRows rows;
+  for (std::int64_t k = 0; k < n; ++k) rows.add(k * step % n, uniform(6, k * step % n, 0));
+  rows.end_row();
+  for (std::int64_t i = 1; i < n; ++i) {
+    rows.add(i, 2);
+    rows.end_row();
+  }
+  return rows;
+}
+
 template <class Exec>
 void expect_same_rows(DistributedMatrix<Exec> const& A, HostRows const& expected) {
   Exec const exec;
@@ -147,6 +159,17 @@ TYPED_TEST(MatrixBeside, SharesThePatternWhereEachEntryHasAPlace) {
   expect_shared<TypeParam>(scattered_rows(211));
   expect_shared<TypeParam>(scattered_rows(70001));
   expect_shared<TypeParam>(HostRows());
+}
+
+TYPED_TEST(MatrixBeside, IsMadeAnewWhereALongRowTakesTooManySteps) {
+  TypeParam const exec;
+  auto const rows = arrow(3000, 1), jumping = arrow(3000, 1291);
+  auto const old = make_matrix(exec, Communicator(), rows);
+  auto const A = make_matrix(exec, old, jumping), B = make_matrix(exec, old, backwards(rows));
+  EXPECT_NE(slices_of(A), slices_of(old));
+  EXPECT_EQ(slices_of(B), slices_of(old));
+  expect_same_rows(A, rows);
+  expect_same_rows(B, rows);
 }
 
 TYPED_TEST(MatrixBeside, IsMadeAnewForAnotherPattern) {
