@@ -48,12 +48,17 @@ Ranks inverse_of(Ranks const& permutation) {
 
 // Appends the blocks of some windows.
 template <class Exec>
-void append(Exec const& exec, detail::BlockWindows<Exec> windows, std::int64_t count,
-            ConditioningBlocks& blocks) {
+void append(Exec const& exec, char const* function, detail::BlockWindows<Exec> windows,
+            std::int64_t count, ConditioningBlocks& blocks) {
   using Windows = detail::BlockWindows<Exec>;
   Kokkos::parallel_for("strata::geostat::vecchia::join",
                        Kokkos::RangePolicy<Exec, typename Windows::Join>(exec, 0, count), windows);
-  std::int64_t packed = 0;
+  std::int64_t wrong = 0, packed = 0;
+  Kokkos::parallel_reduce("strata::geostat::vecchia::check",
+                          Kokkos::RangePolicy<Exec, typename Windows::Check>(exec, 0, count),
+                          windows, wrong);
+  STRATA_REQUIRE(ValueError, wrong == 0, function, ": ", wrong,
+                 " neighbours are not before their location in the order");
   Kokkos::parallel_scan("strata::geostat::vecchia::count",
                         Kokkos::RangePolicy<Exec, typename Windows::Count>(exec, 0, count), windows,
                         packed);
@@ -112,10 +117,13 @@ ConditioningBlocks blocks_in_windows(Exec const& exec, char const* function,
   windows.offsets = copied(neighbours.offsets, "strata::geostat::vecchia::offsets");
   windows.neighbours = copied(neighbours.members, "strata::geostat::vecchia::neighbours");
   exec.fence("strata::geostat::vecchia::copied");
-  windows.most = most;
-  std::int64_t const depth = std::max(most, longest + 1),
+  // Joined blocks of c^2 <= a^2 + b^2 have at most sqrt(width) times the members of the largest.
+  static_assert(Windows::width < 12 * 12);
+  windows.most = std::min({most, n, 12 * (longest + 1)});
+  std::int64_t const depth = std::max(windows.most, longest + 1),
                      total = (n + Windows::width - 1) / Windows::width;
-  std::int64_t some = std::max<std::int64_t>(most_bytes / (4 * depth * Windows::width), 1);
+  std::int64_t some = std::clamp<std::int64_t>(most_bytes / Windows::scratch_bytes(depth), 1,
+                                               Windows::most_windows);
   if (runs_on_host<Exec>)
     some = std::min(some, per_thread * static_cast<std::int64_t>(exec.concurrency()));
   some = std::min(some, total);
@@ -123,7 +131,7 @@ ConditioningBlocks blocks_in_windows(Exec const& exec, char const* function,
   ConditioningBlocks blocks;
   blocks.responses.reserve(order.size());
   for (windows.first = 0; windows.first < total; windows.first += some)
-    append(exec, windows, std::min(some, total - windows.first), blocks);
+    append(exec, function, windows, std::min(some, total - windows.first), blocks);
   return blocks;
 }
 

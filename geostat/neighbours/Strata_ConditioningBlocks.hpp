@@ -34,7 +34,8 @@ struct ConditioningBlocks {
 /// Shape    `neighbours` of the locations in this order, as of `ordered_neighbours`.
 /// Sync     fences `exec`.
 /// Memory   as of `grouped_blocks`.
-/// Throws   ValueError if `order` is no permutation; ShapeError if the lists are not as many.
+/// Throws   ValueError if `order` is no permutation, or neighbours are not before their location in
+///          it; ShapeError if the lists are not as many.
 template <class ExecutionSpace>
 ConditioningBlocks blocks_of_neighbours(ExecutionSpace const& exec, Locations const& locations,
                                         NeighbourLists const& neighbours,

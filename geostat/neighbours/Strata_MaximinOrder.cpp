@@ -37,6 +37,15 @@ Numbers hashed(std::int64_t n) {
   return result;
 }
 
+template <int D>
+std::vector<detail::Place<D>> places_along(Numbers const& along, Locations const& locations) {
+  auto const places = detail::places_in_space<D>(locations);
+  std::vector<detail::Place<D>> result;
+  result.reserve(along.size());
+  for (auto const i : along) result.push_back(places[static_cast<std::size_t>(i)]);
+  return result;
+}
+
 // One kernel of a layer over some of its places.
 template <class Tag, class Exec, class Layer>
 void each(Exec const& exec, Layer const& layer, std::int64_t begin, std::int64_t end) {
@@ -78,6 +87,19 @@ void take(Exec const& exec, double radius,
   std::swap(layer.left, layer.still_left);
 }
 
+// Places none of which is taken yet. Fences `exec`.
+template <class Exec, int D>
+auto entries_of(Exec const& exec, std::vector<detail::Place<D>> const& places) {
+  using Layer = detail::MaximinLayer<typename Exec::memory_space, D>;
+  std::vector<typename Layer::Entry> entries;
+  entries.reserve(places.size());
+  for (auto const& place : places) entries.push_back({place, -1, Layer::Left});
+  auto const copy = detail::copy_of<typename Exec::memory_space>(
+      exec, entries, "strata::geostat::maximin_order::entries");
+  exec.fence("strata::geostat::maximin_order::entries");
+  return copy;
+}
+
 // Places of a hash's order in the order by layers, those too near each other last.
 template <class Exec, int D>
 Numbers by_layers(Exec const& exec, std::vector<detail::Place<D>> places) {
@@ -91,10 +113,7 @@ Numbers by_layers(Exec const& exec, std::vector<detail::Place<D>> places) {
     return allocate<Kokkos::View<std::int32_t*, Space>>(exec, label, count);
   };
   Layer layer;
-  std::vector<typename Layer::Entry> entries;
-  entries.reserve(n);
-  for (auto const& place : places) entries.push_back({place, -1, Layer::Left});
-  layer.entries = detail::copy_of<Space>(exec, entries, "strata::geostat::maximin_order::entries");
+  layer.entries = entries_of<Exec>(exec, places);
   layer.covered =
       allocate<Kokkos::View<double*, Space>>(exec, "strata::geostat::maximin_order::covered", n);
   Kokkos::deep_copy(exec, layer.covered, std::numeric_limits<double>::infinity());
@@ -128,11 +147,7 @@ std::vector<std::int64_t> maximin_order(Exec const& exec, Locations const& locat
   auto const hash = hashed(locations.size());
   if (locations.coordinates() > 3 || locations.size() < 2) return {hash.begin(), hash.end()};
   auto const ordered = [&]<int D>(std::integral_constant<int, D>) {
-    auto const places = detail::places_in_space<D>(locations);
-    std::vector<detail::Place<D>> in_order;
-    in_order.reserve(hash.size());
-    for (auto const i : hash) in_order.push_back(places[static_cast<std::size_t>(i)]);
-    return by_layers<Exec, D>(exec, std::move(in_order));
+    return by_layers<Exec, D>(exec, places_along<D>(hash, locations));
   };
   bool const is_plane = detail::dimension_of_places(locations) == 2;
   auto const by_hash = is_plane ? ordered(std::integral_constant<int, 2>())

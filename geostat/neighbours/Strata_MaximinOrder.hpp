@@ -23,8 +23,8 @@ namespace strata::geostat {
 ///          the same on all backends. Locations nearer than 2^-40 times the extent to one before,
 ///          copies among them, come last as they are.
 /// Sync     fences `exec`.
-/// Memory   where `exec` computes 60 n bytes, in space 68 n; on the host 40 n. Cost: O(n) for each
-///          layer, of which there are 2 log2 of the extent by the least distance.
+/// Memory   where `exec` computes 60 n bytes, in space 68 n; on the host 44 n, in space 60 n. Cost:
+///          O(n) for each layer, of which there are 2 log2 of the extent by the least distance.
 /// Throws   ValueError for more than 2147483647 locations; what `check_locations` throws.
 /// Source   Guinness, Technometrics 60 (2018), doi:10.1080/00401706.2018.1437476. Deviation: by
 ///          layers, where he takes the farthest each time.

@@ -34,8 +34,9 @@ struct NeighbourLists {
 /// Shape    `order` a permutation of the locations, as of `maximin_order`.
 /// Result   of those as far as each other the ones earlier in the order. The same on all backends.
 /// Sync     fences `exec`.
-/// Memory   4 m n bytes on the host, the result, and there 24 n. Where `exec` computes 4 m n, 80 n
-///          in the plane, up to 300 n with more coordinates, and at most 256 MiB.
+/// Memory   4 m n bytes on the host, the result, and there 60 n in the plane, up to 156 n with more
+///          coordinates. Where `exec` computes 4 m n, 80 n in the plane, up to 300 n with more
+///          coordinates, and at most 256 MiB.
 /// Cost     O(n (m + log n)) for locations that are spread out.
 /// Throws   ValueError if m < 0, or `order` is no permutation; what `check_locations` throws.
 ///          `nearest_neighbours` also if the locations differ in metric or coordinates.

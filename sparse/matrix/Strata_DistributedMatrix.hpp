@@ -3,6 +3,7 @@
 #ifndef STRATA_SPARSE_DISTRIBUTED_MATRIX_HPP
 #define STRATA_SPARSE_DISTRIBUTED_MATRIX_HPP
 
+#include <core/Strata_Errors.hpp>
 #include <core/Strata_Precision.hpp>
 #include <sparse/comm/Strata_Communicator.hpp>
 #include <sparse/formats/Strata_MatrixOptions.hpp>
@@ -59,19 +60,26 @@ class DistributedMatrix {
                                     detail::neighbourly_positions(exec, comm, rows, source),
                                     options)) {}
   /// The same beside an older matrix of the same ranks. One of a single rank, in natural order and
-  /// fp64, shares order and columns if each entry has a place in it and their number is the same.
+  /// fp64, shares order and columns if `options` has that order, too. For that each entry has a
+  /// place in it, and their number is the same. A long row that lists its columns in another order
+  /// may be taken for one that does not fit.
+  ///
+  /// Throws   ValueError for an empty `like`, too.
   template <class Source>
   DistributedMatrix(Exec const& exec, DistributedMatrix const& like, std::int64_t rows,
                     Source const& source, MatrixOptions const& options = {})
-      : DistributedMatrix(like.refilled(exec, rows, source)) {
+      : DistributedMatrix(like.refilled(exec, rows, source, options)) {
     if (!shared_) *this = DistributedMatrix(exec, like.comm(), rows, source, options);
   }
   /// The matrix of one rank with these rows, in natural order. Throws MemoryError.
   DistributedMatrix(Exec const& exec, Communicator const& comm, detail::LocalCsr<Exec> const& A,
                     MatrixOptions const& options = {});
 
-  /// The ranks that have it.
-  Communicator const& comm() const { return shared_->comm; }
+  /// The ranks that have it. Throws ValueError for an empty matrix.
+  Communicator const& comm() const {
+    STRATA_REQUIRE(ValueError, shared_, "distributed matrix: an empty one, which no rank has");
+    return shared_->comm;
+  }
   /// Rows of this rank.
   std::int64_t rows() const { return shared_->order.rows(); }
   /// Entries of other ranks that this rank's rows need.
@@ -203,10 +211,13 @@ class DistributedMatrix {
 
   // With other values in the same places; empty where the rows have other places.
   template <class Source>
-  DistributedMatrix refilled(Exec const& exec, std::int64_t rows, Source const& source) const {
+  DistributedMatrix refilled(Exec const& exec, std::int64_t rows, Source const& source,
+                             MatrixOptions const& options) const {
     DistributedMatrix result;
     auto const* const A = std::get_if<Stored<fp64>>(&stored_);
-    if (!A || comm().size() > 1 || !order().is_natural || rows != this->rows()) return result;
+    bool const is_natural = comm().size() == 1 && order().is_natural;
+    if (!A || !is_natural || options.order != RowOrder::Natural || rows != this->rows())
+      return result;
     comm().agree([&] {
       auto const found = detail::refilled_slices(exec, *A, source);
       if (!found) return;

@@ -99,6 +99,7 @@ DistributedMatrix<Exec> make_matrix(Exec const& exec, Communicator const& comm,
   return DistributedMatrix<Exec>(exec, comm, rows.rows(), device, options);
 }
 /// The same beside an older matrix, which shares its pattern with new values in the same places.
+/// Throws   ValueError if that is empty, too.
 template <class Exec>
 DistributedMatrix<Exec> make_matrix(Exec const& exec, DistributedMatrix<Exec> const& like,
                                     HostRows const& rows, MatrixOptions const& options = {}) {

@@ -60,6 +60,7 @@ DistributedMatrix<Exec> make_matrix(Exec const& exec, Communicator const& comm, 
   return DistributedMatrix<Exec>(exec, comm, rows, CrsRows<Crs>{A}, options);
 }
 /// The same beside an older matrix, which shares its pattern with new values in the same places.
+/// Throws   ValueError if that is empty, too.
 template <class Exec, KernelsMatrix Crs>
 DistributedMatrix<Exec> make_matrix(Exec const& exec, DistributedMatrix<Exec> const& like,
                                     Crs const& A, MatrixOptions const& options = {}) {

@@ -24,7 +24,10 @@ struct BlockWindows {
   using Offsets = Kokkos::View<std::int64_t*, Space>;
   static constexpr int width = 128;  ///< ranks of a window
   static constexpr int digits = 40;  ///< binary, for members in one word with blocks
+  static constexpr std::int64_t most_windows = 1 << 15;  ///< at a time
+  static_assert(most_windows * width < std::int64_t{1} << (63 - digits), "blocks fit their digits");
   struct Join {};
+  struct Check {};
   struct Count {};
   struct Write {};
 
@@ -43,6 +46,10 @@ struct BlockWindows {
   Offsets block_offsets, response_offsets;
   Numbers block_members, responses;
 
+  /// Bytes of a window's scratch, its blocks of at most `depth` members.
+  static std::int64_t scratch_bytes(std::int64_t depth) {
+    return 4 * ((depth + 2) * width + depth + 4);
+  }
   /// Room for so many windows, of blocks of at most `depth` members.
   void allocate_scratch(Exec const& exec, std::int64_t count, std::int64_t depth) {
     members = allocate<decltype(members)>(exec, "strata::geostat::vecchia::window_members", count,
@@ -55,11 +62,14 @@ struct BlockWindows {
   }
 
   /// Each place with its neighbours, then joined by Guinness' rule, the pairs of nearest neighbours
-  /// first.
+  /// first. Where neighbours are not before their place, `blocks` is minus their number.
   KOKKOS_FUNCTION void operator()(Join, std::int64_t window) const {
     int const places = count_of(window);
     int longest = 0;
-    for (int t = 0; t < places; ++t) longest = Kokkos::max(longest, begin_block(window, t));
+    std::int64_t wrong = 0;
+    for (int t = 0; t < places; ++t) longest = Kokkos::max(longest, begin_block(window, t, wrong));
+    blocks(window) = -wrong;
+    if (wrong > 0) return;
     for (int l = 0; most > 0 && l < longest; ++l)
       for (int t = 0; t < places; ++t) {
         std::int64_t const location = location_of(window, t), from = offsets(location) + l;
@@ -75,6 +85,11 @@ struct BlockWindows {
     }
     blocks(window) = count;
     entries(window) = sum;
+  }
+
+  /// Neighbours that are not before their place.
+  KOKKOS_FUNCTION void operator()(Check, std::int64_t window, std::int64_t& wrong) const {
+    wrong += blocks(window) < 0 ? -blocks(window) : 0;
   }
 
   /// From numbers of blocks and members to those before each window.
@@ -131,13 +146,19 @@ struct BlockWindows {
     return order(sequence((first + window) * width + t));
   }
 
-  // The block of one place, and how many neighbours that has.
-  KOKKOS_FUNCTION int begin_block(std::int64_t window, int t) const {
+  // The block of one place, and how many neighbours that has; counts those not before it.
+  KOKKOS_FUNCTION int begin_block(std::int64_t window, int t, std::int64_t& wrong) const {
     std::int64_t const location = location_of(window, t), from = offsets(location);
     auto const count = static_cast<int>(offsets(location + 1) - from);
     List const list = list_of(window, t);
-    for (int k = 0; k < count; ++k) list[k] = rank(neighbours(from + k));
-    list[count] = rank(location);  // all others are before it
+    std::int32_t const own = rank(location);
+    for (int k = 0; k < count; ++k) {
+      std::int64_t const other = neighbours(from + k);
+      bool const is_inside = other >= 0 && other < static_cast<std::int64_t>(rank.extent(0));
+      list[k] = is_inside ? rank(other) : own;
+      wrong += list[k] < own ? 0 : 1;
+    }
+    list[count] = own;
     sort(list, count);
     block(window, t) = t;
     size(window, t) = count + 1;

@@ -16,7 +16,17 @@ KOKKOS_FORCEINLINE_FUNCTION double add_square(double sum, double d) {
 #if defined(__clang__)
 #pragma clang fp contract(off)
 #endif
-  double const square = d * d;
+  double square = d * d;
+#if defined(__GNUC__) && !defined(__clang__) && defined(__FP_FAST_FMA)
+  // GCC, whose fma may come from two statements, sees no product here.
+#if defined(__x86_64__)
+  asm("" : "+x"(square));
+#elif defined(__aarch64__)
+  asm("" : "+w"(square));
+#else
+  asm("" : "+m"(square));
+#endif
+#endif
   return sum + square;
 #endif
 }

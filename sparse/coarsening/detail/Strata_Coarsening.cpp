@@ -38,8 +38,8 @@ LocalCsr<Exec> rows_of_one_rank(Exec const& exec, DistributedMatrix<Exec> const&
   return result;
 }
 
-// The values of rows that have their entries where `to`, whose columns ascend, has them; how many
-// have not.
+// The values of rows that have an entry in each place of `to`, whose columns ascend; how many have
+// not.
 template <class Exec, class Source, class Space>
 std::int64_t fill_known(Exec const& exec, std::int64_t rows, Source const& source,
                         CsrRef<Space> const& to) {
@@ -50,10 +50,13 @@ std::int64_t fill_known(Exec const& exec, std::int64_t rows, Source const& sourc
         std::int64_t const begin = to.begin(i), end = to.begin(i + 1);
         std::int64_t at = begin, length = 0;
         bool is_known = true;
+        // No value has come to these places yet.
+        for (std::int64_t k = begin; k < end; ++k)
+          to.value(k) = Kokkos::Experimental::quiet_NaN_v<double>;
         source(i, [&](std::int64_t j, double value) {
           ++length;
           std::int64_t const found = to.place_of(begin, end, at, j);
-          is_known = is_known && found < end;
+          is_known = is_known && found < end && Kokkos::isnan(to.value(found));
           if (!is_known) return;
           to.value(found) = value;
           at = found + 1;

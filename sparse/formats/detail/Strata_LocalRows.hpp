@@ -173,7 +173,8 @@ Vector<std::int32_t, typename Exec::memory_space> neighbourly_positions(Exec con
   return positions;
 }
 
-/// The values of a source's rows, each in its column's place; counts entries that have none.
+/// The values of a source's rows, each in its column's place; counts entries that have none, or for
+/// which a long row in another order would take too many steps.
 template <class Source, class MemorySpace>
 struct RefillSlices {
   Source source;
@@ -187,10 +188,11 @@ struct RefillSlices {
     };
     int done = 0, last = -1;  // slots that have a value; the last entry's slot
     std::int64_t length = 0, outside = 0;
+    std::int64_t steps = least_steps + steps_of_slot * std::int64_t{row.width};  // that are left
     if (i < like.rows())
       source(i, [&](std::int64_t column, double value) {
         ++length;
-        int const found = find(i, row.width, last, column);
+        int const found = find(i, row.width, last, column, steps);
         if (found == row.width) {
           ++outside;
           return;
@@ -210,12 +212,16 @@ struct RefillSlices {
   }
 
  private:
-  // The slot of a column, found at once for the one after `last`; `width`: there is none.
-  KOKKOS_FUNCTION int find(std::int64_t i, int width, int last, std::int64_t column) const {
-    for (int k = last + 1; k < width; ++k)
-      if (like.column(i, k) == column) return k;
-    for (int k = 0; k <= last; ++k)
-      if (like.column(i, k) == column) return k;
+  static constexpr std::int64_t least_steps = 4096, steps_of_slot = 32;
+
+  // The slot of a column, found at once for those beside `last`; `width`: there is none, or no step
+  // is left.
+  KOKKOS_FUNCTION int find(std::int64_t i, int width, int last, std::int64_t column,
+                           std::int64_t& steps) const {
+    for (int d = 1; (last + d < width || d <= last + 1) && steps > 0; ++d, --steps) {
+      if (last + d < width && like.column(i, last + d) == column) return last + d;
+      if (d <= last + 1 && like.column(i, last + 1 - d) == column) return last + 1 - d;
+    }
     return width;
   }
 };

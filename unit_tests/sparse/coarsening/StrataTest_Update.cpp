@@ -6,6 +6,7 @@
 #include "sparse/StrataTest_Sparse.hpp"
 #include <sparse/Strata_SparseSolver.hpp>
 #include <sparse/coarsening/Strata_NearNullSpace.hpp>
+#include <sparse/coarsening/detail/Strata_Coarsening.hpp>
 #include <sparse/matrix/Strata_ModelProblems.hpp>
 
 #include <gtest/gtest.h>
@@ -227,6 +228,50 @@ void expect_falls() {
   for (double const number : to_host(exec, x)) EXPECT_EQ(number, 0);
 }
 
+// On a ring each row lists both its near neighbours twice, and once those at a distance of 7.
+HostRows ring(std::int64_t n, double near, double near_again, double far) {
+  HostRows rows;
+  for (std::int64_t i = 0; i < n; ++i) {
+    rows.add((i + n - 7) % n, far);
+    rows.add((i + n - 1) % n, near);
+    rows.add((i + n - 1) % n, near_again);
+    rows.add(i, 3.2);
+    rows.add((i + 1) % n, near);
+    rows.add((i + 1) % n, near_again);
+    rows.add((i + 7) % n, far);
+    rows.end_row();
+  }
+  return rows;
+}
+
+// As many entries are no zeros as before, of which two have one column.
+template <class Exec>
+void expect_repeated_columns_anew() {
+  Exec const exec;
+  auto const rows = ring(400, -1, 0, -0.5), other = ring(400, -0.6, -0.4, 0);
+  MatrixOptions narrow;
+  narrow.columns = Columns::Narrow;  // which keep both entries
+  auto const A = make_matrix(exec, Communicator(), rows, narrow),
+             B = make_matrix(exec, Communicator(), other, narrow);
+  auto const known = strata::sparse::detail::finest_level(exec, A, {1, {}, {}}).A.nodes;
+  SparseSolver<Exec> fresh(exec, B, options());
+  auto const expected = solve(exec, fresh, other.rows());
+  EXPECT_TRUE(expected.report.solved());
+  for (auto const& again : {B, make_matrix(exec, A, other)}) {
+    auto const nodes =
+        strata::sparse::detail::finest_level(exec, again, {1, {}, {}}, known).A.nodes;
+    EXPECT_NE(nodes.column.data(), known.column.data());
+    for (double const value : to_host(exec, nodes.value.view()))
+      EXPECT_TRUE(value == 3.2 || value == -0.6 || value == -0.4 || value == -1) << value;
+    SparseSolver<Exec> updated(exec, A, options());
+    updated.update(exec, again);
+    EXPECT_FALSE(updated.set_up_report().has_old_pattern);
+    auto const found = solve(exec, updated, other.rows()).x;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], expected.x[i], 1e-6 * (1 + std::abs(expected.x[i]))) << i;
+  }
+}
+
 // Nothing is kept on a device for who never updates.
 template <class Exec>
 void expect_lazy() {
@@ -322,7 +367,10 @@ TYPED_TEST(UpdateTest, ValuesThatMakeSmoothingOfNoUseLeaveThePattern) {
   expect_same_as_from_scratch<TypeParam>();
 }
 
-TYPED_TEST(UpdateTest, AnotherPatternIsSetUpAnew) { expect_other_pattern<TypeParam>(); }
+TYPED_TEST(UpdateTest, AnotherPatternIsSetUpAnew) {
+  expect_other_pattern<TypeParam>();
+  expect_repeated_columns_anew<TypeParam>();
+}
 
 TYPED_TEST(UpdateTest, WhatIsRefusedLeavesTheOldMatrix) { expect_old_after_failure<TypeParam>(); }
 

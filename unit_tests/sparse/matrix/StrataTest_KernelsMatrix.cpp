@@ -113,6 +113,15 @@ void expect_round_trip() {
   using Other = KokkosSparse::CrsMatrix<double, std::int64_t, Exec, void, std::size_t>;
   auto const again = make_matrix(exec, comm, to_kernels<Other>(exec, A));
   EXPECT_EQ(merged(listed_crs(to_kernels<Crs>(exec, again))), expected);
+  // Other values beside it.
+  auto const values = Kokkos::create_mirror_view(owned.values);
+  Kokkos::deep_copy(values, owned.values);
+  for (std::size_t k = 0; k < values.extent(0); ++k) values(k) *= static_cast<Value>(1 + k % 3);
+  Kokkos::deep_copy(owned.values, values);
+  auto const beside = make_matrix(exec, A, unmanaged);
+  EXPECT_EQ(beside.global_entries(), A.global_entries());
+  EXPECT_EQ(merged(listed_crs(to_kernels<Crs>(exec, beside))),
+            merged(listed_crs(to_kernels<Crs>(exec, make_matrix(exec, comm, unmanaged)))));
 }
 
 template <class Exec>

@@ -69,11 +69,65 @@ void const* slices_of(DistributedMatrix<Exec> const& A) {
                     A.stored());
 }
 
+// Each row's first entry twice, one beside the other.
+HostRows doubled(HostRows const& rows) {
+  HostRows result;
+  for (std::int64_t i = 0; i < rows.rows(); ++i) {
+    auto const [first, end] = ends(rows, i);
+    result.add(rows.column[first], 0.75);
+    for (auto k = first; k < end; ++k) result.add(rows.column[k], rows.value[k]);
+    result.end_row();
+  }
+  return result;
+}
+
+// Each row's entries from its middle and from its begin, in turns.
+HostRows woven(HostRows const& rows) {
+  HostRows result;
+  for (std::int64_t i = 0; i < rows.rows(); ++i) {
+    auto const [first, end] = ends(rows, i);
+    auto const half = (end - first) / 2;
+    for (std::size_t k = 0; k < end - first; ++k) {
+      auto const at = first + (k % 2 == 0 ? half : 0) + k / 2;
+      result.add(rows.column[at], rows.value[at]);
+    }
+    result.end_row();
+  }
+  return result;
+}
+
+// The sum of what follows each other in one column.
+HostRows summed(HostRows const& rows) {
+  HostRows result;
+  for (std::int64_t i = 0; i < rows.rows(); ++i) {
+    auto const [first, end] = ends(rows, i);
+    for (auto k = first; k < end; ++k)
+      if (k > first && rows.column[k] == rows.column[k - 1])
+        result.value.back() += rows.value[k];
+      else
+        result.add(rows.column[k], rows.value[k]);
+    result.end_row();
+  }
+  return result;
+}
+
+// A full first row, listed in an order that jumps, and the diagonal.
+HostRows arrow(std::int64_t n, std::int64_t step) {
+  HostRows rows;
+  for (std::int64_t k = 0; k < n; ++k) rows.add(k * step % n, uniform(6, k * step % n, 0));
+  rows.end_row();
+  for (std::int64_t i = 1; i < n; ++i) {
+    rows.add(i, 2);
+    rows.end_row();
+  }
+  return rows;
+}
+
 template <class Exec>
 void expect_same_rows(DistributedMatrix<Exec> const& A, HostRows const& expected) {
   Exec const exec;
-  auto const fresh = rows_of(exec, make_matrix(exec, Communicator(), expected));
-  auto const found = rows_of(exec, A);
+  auto const fresh = summed(rows_of(exec, make_matrix(exec, Communicator(), expected)));
+  auto const found = summed(rows_of(exec, A));
   EXPECT_EQ(found.begin, fresh.begin);
   EXPECT_EQ(found.column, fresh.column);
   EXPECT_EQ(found.value, fresh.value);
@@ -83,7 +137,8 @@ template <class Exec>
 void expect_shared(HostRows const& rows) {
   Exec const exec;
   auto const old = make_matrix(exec, Communicator(), rows);
-  for (auto const& other : {with_other_values(rows), backwards(with_other_values(rows))}) {
+  auto const others = with_other_values(rows);
+  for (auto const& other : {others, backwards(others), woven(others)}) {
     auto const A = make_matrix(exec, old, other);
     EXPECT_EQ(slices_of(A), slices_of(old));
     EXPECT_EQ(A.entries(), other.entries());
@@ -127,6 +182,10 @@ void expect_sweeps_anew() {
   auto const A = make_matrix(exec, old, other, sweep);
   EXPECT_FALSE(A.order().is_natural);
   expect_same_rows(A, other);
+  auto const natural = make_matrix(exec, Communicator(), rows);
+  auto const swept = make_matrix(exec, natural, other, sweep);
+  EXPECT_FALSE(swept.order().is_natural);
+  expect_same_rows(swept, other);
   auto const narrow = make_matrix(exec, Communicator(), rows).stored_in(exec, Precision::fp32);
   auto const wide = make_matrix(exec, narrow, other);
   EXPECT_EQ(wide.precision(), Precision::fp64);
@@ -143,6 +202,18 @@ TYPED_TEST(MatrixBeside, SharesThePatternWhereEachEntryHasAPlace) {
   expect_shared<TypeParam>(scattered_rows(211));
   expect_shared<TypeParam>(scattered_rows(70001));
   expect_shared<TypeParam>(HostRows());
+  expect_shared<TypeParam>(doubled(scattered_rows(211)));
+}
+
+TYPED_TEST(MatrixBeside, IsMadeAnewWhereALongRowTakesTooManySteps) {
+  TypeParam const exec;
+  auto const rows = arrow(3000, 1), jumping = arrow(3000, 1291);
+  auto const old = make_matrix(exec, Communicator(), rows);
+  auto const A = make_matrix(exec, old, jumping), B = make_matrix(exec, old, backwards(rows));
+  EXPECT_NE(slices_of(A), slices_of(old));
+  EXPECT_EQ(slices_of(B), slices_of(old));
+  expect_same_rows(A, rows);
+  expect_same_rows(B, rows);
 }
 
 TYPED_TEST(MatrixBeside, IsMadeAnewForAnotherPattern) {
@@ -156,10 +227,22 @@ TYPED_TEST(MatrixBeside, IsMadeAnewBesideAnotherOrderOrPrecision) {
 
 TYPED_TEST(MatrixBeside, RefusesAColumnOutside) {
   TypeParam const exec;
-  auto rows = scattered_rows(100);
-  auto const old = make_matrix(exec, Communicator(), rows);
-  rows.column[3] = 100;
-  EXPECT_THROW((void)make_matrix(exec, old, rows), ValueError);
+  for (auto const& rows : {model_rows_of(ModelProblem::Poisson7), scattered_rows(100)}) {
+    auto const old = make_matrix(exec, Communicator(), rows);
+    for (auto const place : {std::size_t{3}, rows.column.size() - 1})
+      for (auto const outside : {std::int64_t{-1}, rows.rows()}) {
+        auto other = rows;
+        other.column[place] = outside;
+        EXPECT_THROW((void)make_matrix(exec, old, other), ValueError);
+      }
+  }
+}
+
+TYPED_TEST(MatrixBeside, RefusesAnEmptyMatrix) {
+  TypeParam const exec;
+  DistributedMatrix<TypeParam> const none;
+  EXPECT_THROW((void)none.comm(), ValueError);
+  EXPECT_THROW((void)make_matrix(exec, none, scattered_rows(9)), ValueError);
 }
 
 }  // namespace
