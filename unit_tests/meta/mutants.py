@@ -82,10 +82,10 @@ def cached(build: pathlib.Path) -> list[str]:
     return [f"-D{name}={value}" for name, value in kept.findall((build / "CMakeCache.txt").read_text())]
 
 
-def write(path: pathlib.Path, text: str) -> None:
-    """Leave a file that has this text as it is, with its time: a second build is short."""
-    if not path.is_file() or path.read_text() != text:
-        path.write_text(text)
+def write(path: pathlib.Path, content: bytes) -> None:
+    """Leave a file that has this content as it is, with its time: a second build is short. Else it is new, whatever its source's time."""
+    if not path.is_file() or path.read_bytes() != content:
+        path.write_bytes(content)
 
 
 def copy(source: pathlib.Path, build: pathlib.Path, chosen: list[tuple[int, Mutant]]) -> tuple[pathlib.Path, str]:
@@ -96,14 +96,13 @@ def copy(source: pathlib.Path, build: pathlib.Path, chosen: list[tuple[int, Muta
         if not (source / name).is_file():
             continue
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        if name in wrong:
-            write(folder / name, wrong[name])
-        else:
-            shutil.copy2(source / name, folder / name)
+        write(folder / name, wrong[name].encode() if name in wrong else (source / name).read_bytes())
+        shutil.copymode(source / name, folder / name)
         digest.update(name.encode() + (folder / name).read_bytes())
-    write(folder / "core/Strata_Mutant.hpp", CHOICE)
-    tree = folder / "build/debian"
-    subprocess.run(["cmake", "-S", folder, "-B", tree, "-G", "Ninja", *cached(build)], check=True, stdout=subprocess.DEVNULL)
+    write(folder / "core/Strata_Mutant.hpp", CHOICE.encode())
+    tree, kept = folder / "build/debian", cached(build)
+    digest.update("\n".join(kept).encode())
+    subprocess.run(["cmake", "-S", folder, "-B", tree, "-G", "Ninja", *kept], check=True, stdout=subprocess.DEVNULL)
     return tree, digest.hexdigest()
 
 
@@ -124,9 +123,14 @@ class Record:
         self.seen = {int(number): failed for number, failed in (line.split(" ", 1) for line in lines[1:])}
 
     def add(self, number: int, failed: str) -> None:
+        """A run that was killed, or took too long, may have been an accident: it is made again by the next one."""
         self.seen[number] = failed
-        with self.path.open("a") as file:
-            file.write(f"{number} {failed}\n")
+        if not failed.startswith(("exit code -", "more than ")):
+            with self.path.open("a") as file:
+                file.write(f"{number} {failed}\n")
+
+    def forget(self) -> None:
+        self.path.unlink()
 
 
 def run(tree: pathlib.Path, mutant: Mutant, number: int) -> str:
@@ -165,14 +169,15 @@ def main() -> None:
         mine = [(number, mutant) for number, mutant in chosen if name_of(mutant) == program and number not in record.seen]
         if mine:
             subprocess.run(["cmake", "--build", tree, "--target", program], check=True, stdout=subprocess.DEVNULL)
-        for tests in dict.fromkeys(mutant.tests for _, mutant in mine):
-            if failed := run(tree, mine[0][1]._replace(tests=tests), 0):
+        for tests, ranks in dict.fromkeys((mutant.tests, mutant.ranks) for _, mutant in mine):
+            if failed := run(tree, mine[0][1]._replace(tests=tests, ranks=ranks), 0):
                 raise SystemExit(f"{program}, {tests}, fails without a mistake: {failed}")
         for number, mutant in mine:
             begin = time.monotonic()
             failed = run(tree, mutant, number)
             record.add(number, failed)
             print(f"{number:3} {time.monotonic() - begin:5.1f} s  {mutant.name}: {failed or 'NOT SEEN'}", flush=True)
+    record.forget()  # the next run tries all again
     unseen = [mutant.name for number, mutant in chosen if not record.seen[number]]
     share = 1 - len(unseen) / max(1, len(chosen))
     print(f"{len(chosen) - len(unseen)} of {len(chosen)} seen, {100 * share:.0f} %")
