@@ -191,6 +191,7 @@ void CholeskyFactor<ExecutionSpace>::update_with(ExecutionSpace const& exec,
   try {
     found = s.change_anew(1, columns);
   } catch (MemoryError const&) {
+    if (!s.factored) throw;    // A has V V^T already
     return s.update(columns);  // slower, with neither a second matrix nor a second tree
   }
   STRATA_REQUIRE(ValueError, found.ok(), "rank_update: the leading minor of order ", found.order(),
